@@ -1,0 +1,28 @@
+// SPDX-FileCopyrightText: The wafer authors
+// SPDX-License-Identifier: Apache-2.0
+#include <wafer/error.hpp>
+
+namespace wafer::inline v0 {
+
+namespace {
+
+std::string located(const std::string& message, const std::source_location& where) {
+  const std::string_view path = where.file_name();
+  const auto slash = path.rfind('/');
+  return "internal error at " + std::string(path.substr(slash == path.npos ? 0 : slash + 1)) + ":" +
+         std::to_string(where.line()) + ": " + message;
+}
+
+}  // namespace
+
+// Out of line, so that each class has one vtable and one type_info in the process (plugins catch them).
+Error::~Error() = default;
+UserError::~UserError() = default;
+CompileError::~CompileError() = default;
+RunError::~RunError() = default;
+InternalError::~InternalError() = default;
+
+InternalError::InternalError(const std::string& message, std::source_location where)
+    : Error(located(message, where)) {}
+
+}  // namespace wafer::inline v0

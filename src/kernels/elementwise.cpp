@@ -1,0 +1,176 @@
+// SPDX-FileCopyrightText: The wafer authors
+// SPDX-License-Identifier: Apache-2.0
+#include "kernels/highway.hpp"
+#include "kernels/math64.hpp"
+#include "kernels/table.hpp"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernels/elementwise.cpp"
+#include <hwy/foreach_target.h>
+// After foreach_target.h:
+#include "kernels/math-inl.hpp"
+#include "kernels/vectors-inl.hpp"
+
+HWY_BEFORE_NAMESPACE();
+namespace wafer::inline v0::kernels::HWY_NAMESPACE {
+namespace {
+
+// A function of vectors is a template argument of the loop over a range, and so inlined in it. The tail of a
+// range passes through the same vector code; its unused lanes hold 1, which raises no floating-point
+// exception.
+
+HWY_INLINE Vector neg_of(Vector x) { return hn::Neg(x); }
+HWY_INLINE Vector sqrt_of(Vector x) { return hn::Sqrt(x); }
+HWY_INLINE Vector square_of(Vector x) { return hn::Mul(x, x); }
+
+/// NaN is not <= 0, and stays.
+HWY_INLINE Vector relu_of(Vector x) {
+  const Vector zero = hn::Zero(kFloats);
+  return hn::IfThenElse(hn::Le(x, zero), zero, x);
+}
+
+/// Highway's cosine is made for |x| <= 39000; the few lanes beyond are computed in f64.
+HWY_INLINE Vector cos_of(Vector x) {
+  const Mask ordinary = hn::Le(hn::Abs(x), set(39000));
+  const Vector y = hn::Cos(kFloats, hn::IfThenElseZero(ordinary, x));
+  if (HWY_LIKELY(hn::AllTrue(kFloats, ordinary))) return y;
+  HWY_ALIGN float lanes[kLanes];
+  hn::Store(x, kFloats, lanes);
+  for (float& lane : lanes) lane = static_cast<float>(cos64(static_cast<double>(lane)));
+  return hn::IfThenElse(ordinary, y, hn::Load(kFloats, lanes));
+}
+
+HWY_INLINE Vector add_of(Vector a, Vector b) { return hn::Add(a, b); }
+HWY_INLINE Vector sub_of(Vector a, Vector b) { return hn::Sub(a, b); }
+HWY_INLINE Vector mul_of(Vector a, Vector b) { return hn::Mul(a, b); }
+HWY_INLINE Vector div_of(Vector a, Vector b) { return hn::Div(a, b); }
+HWY_INLINE Vector min_of(Vector a, Vector b) {
+  return hn::IfThenElse(hn::Or(hn::Lt(b, a), hn::IsNaN(b)), b, a);
+}
+HWY_INLINE Vector max_of(Vector a, Vector b) {
+  return hn::IfThenElse(hn::Or(hn::Gt(b, a), hn::IsNaN(b)), b, a);
+}
+HWY_INLINE Vector relu_gradient_of(Vector x, Vector dy) {
+  return hn::IfThenElseZero(hn::Gt(x, hn::Zero(kFloats)), dy);
+}
+HWY_INLINE Vector gelu_gradient_of(Vector x, Vector dy) { return hn::Mul(gelu_slope_of(x), dy); }
+
+template <Vector (*kFunction)(Vector)>
+void unary(Index n, const float* x, float* y) {
+  Index i = 0;
+  for (; i + kLanes <= n; i += kLanes) hn::StoreU(kFunction(hn::LoadU(kFloats, x + i)), kFloats, y + i);
+  if (i < n) store_first(kFunction(load_first(x + i, n - i, 1)), n - i, y + i);
+}
+
+/// An operand of stride 0 or 1.
+struct Operand {
+  const float* data;
+  bool splat;
+  Vector value;  // of a splat; read before anything is written
+
+  HWY_INLINE Operand(const float* p, Index stride) : data(p), splat(stride == 0), value(set(*p)) {}
+  HWY_INLINE Vector at(Index i) const { return splat ? value : hn::LoadU(kFloats, data + i); }
+  HWY_INLINE Vector first_at(Index i, Index count) const {
+    return splat ? value : load_first(data + i, count, 1);
+  }
+};
+
+template <Vector (*kFunction)(Vector, Vector)>
+void binary(Index n, const float* a, Index a_stride, const float* b, Index b_stride, float* y) {
+  if (n == 0) return;
+  const Operand left(a, a_stride);
+  const Operand right(b, b_stride);
+  Index i = 0;
+  for (; i + kLanes <= n; i += kLanes) hn::StoreU(kFunction(left.at(i), right.at(i)), kFloats, y + i);
+  const Index rest = n - i;
+  if (rest > 0) store_first(kFunction(left.first_at(i, rest), right.first_at(i, rest)), rest, y + i);
+}
+
+/// Element by element in f64, which has no fused multiply-add: the same bits on every target.
+void pow_each(Index n, const float* a, Index a_stride, const float* b, Index b_stride, float* y) {
+  if (n == 0) return;
+  const float a0 = *a;
+  const float b0 = *b;
+  for (Index i = 0; i < n; ++i) {
+    const double base = a_stride == 0 ? a0 : a[i];
+    const double exponent = b_stride == 0 ? b0 : b[i];
+    y[i] = static_cast<float>(pow64(base, exponent));
+  }
+}
+
+// Booleans are bytes of 0 or 1, as many as a vector has lanes.
+using Ints = hn::ScalableTag<std::int32_t>;
+using Bytes = hn::Rebind<std::uint8_t, Ints>;
+
+HWY_INLINE Mask mask_at(const bool* p, Index count) {
+  std::uint8_t bytes[kLanes] = {};
+  std::memcpy(bytes, p, static_cast<size_t>(count));
+  const auto ints = hn::PromoteTo(Ints(), hn::LoadU(Bytes(), bytes));
+  return hn::RebindMask(kFloats, hn::Gt(ints, hn::Zero(Ints())));
+}
+
+HWY_INLINE void store_mask(Mask mask, bool* p, Index count) {
+  const auto bits = hn::BitCast(hn::RebindToUnsigned<Floats>(), hn::VecFromMask(kFloats, mask));
+  const auto ints = hn::BitCast(Ints(), hn::ShiftRight<31>(bits));
+  std::uint8_t bytes[kLanes];
+  hn::StoreU(hn::DemoteTo(Bytes(), ints), Bytes(), bytes);
+  std::memcpy(p, bytes, static_cast<size_t>(count));
+}
+
+void less(Index n, const float* a, Index a_stride, const float* b, Index b_stride, bool* y) {
+  if (n == 0) return;
+  const Operand left(a, a_stride);
+  const Operand right(b, b_stride);
+  Index i = 0;
+  for (; i + kLanes <= n; i += kLanes) store_mask(hn::Lt(left.at(i), right.at(i)), y + i, kLanes);
+  const Index rest = n - i;
+  if (rest > 0) store_mask(hn::Lt(left.first_at(i, rest), right.first_at(i, rest)), y + i, rest);
+}
+
+void where(Index n, const bool* c, Index c_stride, const float* a, Index a_stride, const float* b,
+           Index b_stride, float* y) {
+  if (n == 0) return;
+  const Operand left(a, a_stride);
+  const Operand right(b, b_stride);
+  const Mask all = hn::FirstN(kFloats, *c ? static_cast<size_t>(kLanes) : 0);
+  Index i = 0;
+  for (; i + kLanes <= n; i += kLanes) {
+    const Mask chosen = c_stride == 0 ? all : mask_at(c + i, kLanes);
+    hn::StoreU(hn::IfThenElse(chosen, left.at(i), right.at(i)), kFloats, y + i);
+  }
+  const Index rest = n - i;
+  if (rest > 0) {
+    const Mask chosen = c_stride == 0 ? all : mask_at(c + i, rest);
+    store_first(hn::IfThenElse(chosen, left.first_at(i, rest), right.first_at(i, rest)), rest, y + i);
+  }
+}
+
+}  // namespace
+
+void fill_elementwise(Table& table) {
+  table.neg = unary<neg_of>;
+  table.sqrt = unary<sqrt_of>;
+  table.exp = unary<exp_of>;
+  table.log = unary<log_of>;
+  table.cos = unary<cos_of>;
+  table.square = unary<square_of>;
+  table.relu = unary<relu_of>;
+  table.gelu = unary<gelu_of>;
+  table.sigmoid = unary<sigmoid_of>;
+  table.tanh = unary<tanh_of>;
+
+  table.add = binary<add_of>;
+  table.sub = binary<sub_of>;
+  table.mul = binary<mul_of>;
+  table.div = binary<div_of>;
+  table.min = binary<min_of>;
+  table.max = binary<max_of>;
+  table.pow = pow_each;
+  table.relu_gradient = binary<relu_gradient_of>;
+  table.gelu_gradient = binary<gelu_gradient_of>;
+  table.less = less;
+  table.where = where;
+}
+
+}  // namespace wafer::inline v0::kernels::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();

@@ -1,0 +1,229 @@
+// SPDX-FileCopyrightText: The wafer authors
+// SPDX-License-Identifier: Apache-2.0
+#include "kernels/highway.hpp"
+#include "kernels/table.hpp"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernels/gemm.cpp"
+#include <hwy/foreach_target.h>
+// After foreach_target.h:
+#include "kernels/vectors-inl.hpp"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+// B is cut into panels two vectors wide and at most kDepth deep. A panel is copied to scratch (or read in
+// place), and all rows of A pass over it, a tile of rows at a time: the tile's part of C stays in registers
+// while the kernel runs down the panel. Between panels of one column C itself carries the sums.
+
+HWY_BEFORE_NAMESPACE();
+namespace wafer::inline v0::kernels::HWY_NAMESPACE {
+namespace {
+
+// As many accumulators as the registers hold beside two vectors of B and a broadcast element of A.
+#if HWY_CAP_GE512
+constexpr Index kTileRows = 12;
+#elif HWY_CAP_GE256
+constexpr Index kTileRows = 6;
+#else
+constexpr Index kTileRows = 4;
+#endif
+constexpr Index kPanelColumns = 2 * kLanes;
+constexpr Index kDepth = 384;
+static_assert(kPanelColumns * kDepth * Index{sizeof(float)} <= kGemmScratchBytes);
+
+// With fewer row tiles than this, copying a panel costs more than reading B at its own stride.
+constexpr Index kTilesWorthPacking = 4;
+
+struct Matrix {
+  const float* data;
+  Index row, col;  // strides
+  const float* at(Index i, Index j) const { return data + i * row + j * col; }
+};
+
+HWY_INLINE Vector broadcast(const float* p) {
+  Vector v = set(*p);
+#if HWY_CAP_GE512
+  asm("" : "+v"(v.raw));  // else GCC loads and broadcasts anew in each product, and the load ports choke
+#endif
+  return v;
+}
+
+HWY_INLINE Vector load_columns(const float* p, Index columns) {
+  return columns == kLanes ? hn::LoadU(kFloats, p) : load_first(p, columns, 0);
+}
+
+HWY_INLINE void store_columns(Vector v, float* p, Index columns) {
+  if (columns == kLanes) {
+    hn::StoreU(v, kFloats, p);
+  } else {
+    store_first(v, columns, p);
+  }
+}
+
+// The accumulators have names, since GCC 12 spills an array of vectors; and the function is not inlined,
+// since GCC spills again where the loops around it are in view.
+#define WAFER_FOR_EACH_ROW(DO) DO(0) DO(1) DO(2) DO(3) DO(4) DO(5) DO(6) DO(7) DO(8) DO(9) DO(10) DO(11)
+
+/// C[kRows, (kVectors−1)·kLanes + last_columns] (+)= A · panel.
+template <int kRows, int kVectors>
+HWY_NOINLINE void multiply_tile(Index depth, const float* a, Index a_row, Index a_col, const float* panel,
+                                Index panel_row, float* c, Index c_row, Index last_columns, bool accumulate) {
+  constexpr Index kLast = (kVectors - 1) * kLanes;
+#define WAFER_DECLARE(i) Vector first##i = hn::Zero(kFloats), last##i = hn::Zero(kFloats);
+  WAFER_FOR_EACH_ROW(WAFER_DECLARE)
+  if (accumulate) {
+#define WAFER_LOAD(i)                                                          \
+  if constexpr (i < kRows) {                                                   \
+    if constexpr (kVectors == 2) first##i = hn::LoadU(kFloats, c + i * c_row); \
+    last##i = load_columns(c + i * c_row + kLast, last_columns);               \
+  }
+    WAFER_FOR_EACH_ROW(WAFER_LOAD)
+  }
+  // A pointer for every three rows: their strides 0, 1 and 2 then are addressing modes.
+  const float* a0 = a;
+  const float* a3 = a + 3 * a_row;
+  const float* a6 = a + 6 * a_row;
+  const float* a9 = a + 9 * a_row;
+  for (Index p = 0; p < depth; ++p) {
+    const Vector b_first = hn::LoadU(kFloats, panel);
+    const Vector b_last = hn::LoadU(kFloats, panel + kLast);
+    asm("" : "+r"(a0), "+r"(a3), "+r"(a6), "+r"(a9));
+#define WAFER_STEP(i)                                                         \
+  if constexpr (i < kRows) {                                                  \
+    const float* from = i < 3 ? a0 : i < 6 ? a3 : i < 9 ? a6 : a9;            \
+    const Vector x = broadcast(from + i % 3 * a_row);                         \
+    if constexpr (kVectors == 2) first##i = hn::MulAdd(x, b_first, first##i); \
+    last##i = hn::MulAdd(x, b_last, last##i);                                 \
+  }
+    WAFER_FOR_EACH_ROW(WAFER_STEP)
+    panel += panel_row;
+    a0 += a_col;
+    a3 += a_col;
+    a6 += a_col;
+    a9 += a_col;
+  }
+#define WAFER_STORE(i)                                                         \
+  if constexpr (i < kRows) {                                                   \
+    if constexpr (kVectors == 2) hn::StoreU(first##i, kFloats, c + i * c_row); \
+    store_columns(last##i, c + i * c_row + kLast, last_columns);               \
+  }
+  WAFER_FOR_EACH_ROW(WAFER_STORE)
+}
+
+using MultiplyTile = decltype(multiply_tile<1, 1>);
+
+/// The tiles of kVectors vectors, by their number of rows less one.
+template <int kVectors, int... kRowsLessOne>
+constexpr std::array<MultiplyTile*, kTileRows> tiles_of(std::integer_sequence<int, kRowsLessOne...>) {
+  return {multiply_tile<kRowsLessOne + 1, kVectors>...};
+}
+constexpr std::array kTiles = {tiles_of<1>(std::make_integer_sequence<int, kTileRows>()),
+                               tiles_of<2>(std::make_integer_sequence<int, kTileRows>())};
+
+/// to[p, j] = rows[j][p], 4 x 4 elements.
+HWY_INLINE void transpose_4x4(const std::array<const float*, 4>& rows, Index p, float* to, Index to_row) {
+  const hn::FixedTag<float, 4> f32;
+  const hn::FixedTag<double, 2> f64;
+  const auto row0 = hn::LoadU(f32, rows[0] + p);
+  const auto row1 = hn::LoadU(f32, rows[1] + p);
+  const auto row2 = hn::LoadU(f32, rows[2] + p);
+  const auto row3 = hn::LoadU(f32, rows[3] + p);
+  const auto low01 = hn::BitCast(f64, hn::InterleaveLower(f32, row0, row1));  // 00 10 01 11
+  const auto low23 = hn::BitCast(f64, hn::InterleaveLower(f32, row2, row3));
+  const auto high01 = hn::BitCast(f64, hn::InterleaveUpper(f32, row0, row1));  // 02 12 03 13
+  const auto high23 = hn::BitCast(f64, hn::InterleaveUpper(f32, row2, row3));
+  hn::Store(hn::BitCast(f32, hn::InterleaveLower(f64, low01, low23)), f32, to);
+  hn::Store(hn::BitCast(f32, hn::InterleaveUpper(f64, low01, low23)), f32, to + to_row);
+  hn::Store(hn::BitCast(f32, hn::InterleaveLower(f64, high01, high23)), f32, to + 2 * to_row);
+  hn::Store(hn::BitCast(f32, hn::InterleaveUpper(f64, high01, high23)), f32, to + 3 * to_row);
+}
+
+/// Rows of B are adjacent in memory.
+void pack_natural(const Matrix& b, Index depth, Index columns, float* panel, Index panel_row) {
+  for (Index p = 0; p < depth; ++p) {
+    const float* from = b.at(p, 0);
+    float* to = panel + p * panel_row;
+    Index j = 0;
+    for (; j + kLanes <= columns; j += kLanes) hn::Store(hn::LoadU(kFloats, from + j), kFloats, to + j);
+    if (j < columns) hn::Store(load_first(from + j, columns - j, 0), kFloats, to + j);
+  }
+}
+
+/// Columns of B may be adjacent in memory. Columns that only fill the panel repeat the last one.
+void pack_columns(const Matrix& b, Index depth, Index columns, float* panel, Index panel_row) {
+  for (Index j = 0; j < panel_row; j += 4) {
+    std::array<const float*, 4> from;
+    for (Index i = 0; i < 4; ++i) from[static_cast<size_t>(i)] = b.at(0, std::min(j + i, columns - 1));
+    float* const to = panel + j;
+    Index p = 0;
+    if (b.row == 1) {
+      for (; p + 4 <= depth; p += 4) transpose_4x4(from, p, to + p * panel_row, panel_row);
+    }
+    for (; p < depth; ++p) {
+      for (Index i = 0; i < 4; ++i) to[p * panel_row + i] = from[static_cast<size_t>(i)][p * b.row];
+    }
+  }
+}
+
+HWY_NOINLINE void pack(const Matrix& b, Index depth, Index columns, float* panel, Index panel_row) {
+  if (b.col == 1) {
+    pack_natural(b, depth, columns, panel, panel_row);
+  } else {
+    pack_columns(b, depth, columns, panel, panel_row);
+  }
+}
+
+/// Piece `i` of `pieces` even ones of [0, n): where it begins.
+HWY_INLINE Index even(Index n, Index i, Index pieces) { return n * i / pieces; }
+
+/// C[m, columns] (+)= A · B for a B of at most one panel.
+void multiply_panel(Index m, Index columns, Index depth, const Matrix& a, const Matrix& b, float* c,
+                    Index c_row, bool accumulate, float* scratch) {
+  const Index vectors = columns > kLanes ? 2 : 1;
+  const Index last_columns = columns - (vectors - 1) * kLanes;
+  const Index tiles = (m + kTileRows - 1) / kTileRows;
+  const float* panel = scratch;
+  Index panel_row = vectors * kLanes;
+  if (b.col == 1 && last_columns == kLanes && tiles < kTilesWorthPacking) {
+    panel = b.data;
+    panel_row = b.row;
+  } else {
+    pack(b, depth, columns, scratch, panel_row);
+  }
+  const auto& tile_of = kTiles[static_cast<size_t>(vectors - 1)];
+  for (Index tile = 0; tile < tiles; ++tile) {
+    const Index i = even(m, tile, tiles);
+    const Index rows = even(m, tile + 1, tiles) - i;
+    tile_of[static_cast<size_t>(rows - 1)](depth, a.at(i, 0), a.row, a.col, panel, panel_row, c + i * c_row,
+                                           c_row, last_columns, accumulate);
+  }
+}
+
+void gemm(Index m, Index n, Index k, const float* a, Index a_row, Index a_col, const float* b, Index b_row,
+          Index b_col, float* c, Index c_row, bool accumulate, float* scratch) {
+  if (m == 0 || n == 0) return;
+  if (k == 0) {
+    for (Index i = 0; i < m && !accumulate; ++i) std::fill_n(c + i * c_row, n, 0.0F);
+    return;
+  }
+  const Matrix left{a, a_row, a_col};
+  const Matrix right{b, b_row, b_col};
+  const Index chunks = (k + kDepth - 1) / kDepth;
+  for (Index chunk = 0; chunk < chunks; ++chunk) {
+    const Index p = even(k, chunk, chunks);
+    const Index depth = even(k, chunk + 1, chunks) - p;
+    for (Index j = 0; j < n; j += kPanelColumns) {
+      multiply_panel(m, std::min(kPanelColumns, n - j), depth, {left.at(0, p), a_row, a_col},
+                     {right.at(p, j), b_row, b_col}, c + j, c_row, accumulate || chunk > 0, scratch);
+    }
+  }
+}
+
+}  // namespace
+
+void fill_gemm(Table& table) { table.gemm = gemm; }
+
+}  // namespace wafer::inline v0::kernels::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();

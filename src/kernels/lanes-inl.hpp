@@ -1,0 +1,95 @@
+// SPDX-FileCopyrightText: The wafer authors
+// SPDX-License-Identifier: Apache-2.0
+
+// The order of sums over a last axis (see SumRow in table.hpp) for one target. Included once per target,
+// hence the guard that toggles.
+#if defined(WAFER_KERNELS_LANES_INL_HPP) == defined(HWY_TARGET_TOGGLE)
+#ifdef WAFER_KERNELS_LANES_INL_HPP
+#undef WAFER_KERNELS_LANES_INL_HPP
+#else
+#define WAFER_KERNELS_LANES_INL_HPP
+#endif
+
+#include <algorithm>
+
+#include "kernels/vectors-inl.hpp"
+
+HWY_BEFORE_NAMESPACE();
+namespace wafer::inline v0::kernels::HWY_NAMESPACE {
+
+inline constexpr Index kVirtualLanes = 16;
+inline constexpr Index kChunk = 64;
+
+/// Folds the lanes of one vector by halves.
+template <class D>
+HWY_INLINE hn::TFromD<D> fold(D, hn::Vec<D> v) {
+  if constexpr (hn::MaxLanes(D()) == 1) {
+    return hn::GetLane(v);
+  } else {
+    const hn::Half<D> half;
+    return fold(half, hn::Add(hn::LowerHalf(half, v), hn::UpperHalf(half, v)));
+  }
+}
+
+/// kCount virtual lanes: a vector, or a tree of pairs of them. (GCC 12 would spill an array.)
+template <class D, Index kCount, bool kOne = (kCount == Index{hn::MaxLanes(D())})>
+struct Lanes {
+  using Half = Lanes<D, kCount / 2>;
+  Half low, high;
+
+  template <class Load>
+  static HWY_INLINE Lanes from(const Load& load, const float* p) {
+    return {Half::from(load, p), Half::from(load, p + kCount / 2)};
+  }
+  HWY_INLINE Lanes plus(const Lanes& other) const { return {low.plus(other.low), high.plus(other.high)}; }
+  HWY_INLINE hn::TFromD<D> total() const { return low.plus(high).total(); }
+};
+
+template <class D, Index kCount>
+struct Lanes<D, kCount, true> {
+  hn::Vec<D> vector;
+
+  template <class Load>
+  static HWY_INLINE Lanes from(const Load& load, const float* p) {
+    return {load(p)};
+  }
+  HWY_INLINE Lanes plus(const Lanes& other) const { return {hn::Add(vector, other.vector)}; }
+  HWY_INLINE hn::TFromD<D> total() const { return fold(D(), vector); }
+};
+
+/// The terms of a sum: `load(p)` is a vector of them, from the elements at p; `kMissing` is an element whose
+/// term adds nothing.
+struct PlainTerms {
+  using D = Floats;
+  static constexpr float kMissing = -0.0F;
+  HWY_INLINE Vector operator()(const float* p) const { return hn::LoadU(kFloats, p); }
+};
+
+/// The terms of `count` <= 16 elements at x, one to a lane.
+template <class Terms>
+HWY_INLINE auto sixteen(const Terms& terms, const float* x, Index count) {
+  using Sixteen = Lanes<typename Terms::D, kVirtualLanes>;
+  if (count >= kVirtualLanes) return Sixteen::from(terms, x);
+  float padded[kVirtualLanes];
+  std::fill_n(padded, kVirtualLanes, Terms::kMissing);
+  std::memcpy(padded, x, static_cast<size_t>(count) * sizeof(float));
+  return Sixteen::from(terms, padded);
+}
+
+/// start + the terms of x[0..n).
+template <class Terms, class T = hn::TFromD<typename Terms::D>>
+HWY_INLINE T sum_terms(const Terms& terms, Index n, const float* x, T start) {
+  for (Index chunk = 0; chunk < n; chunk += kChunk) {
+    const Index end = std::min(n, chunk + kChunk);
+    auto lanes = sixteen(terms, x + chunk, end - chunk);
+    for (Index i = chunk + kVirtualLanes; i < end; i += kVirtualLanes)
+      lanes = lanes.plus(sixteen(terms, x + i, end - i));
+    start += lanes.total();
+  }
+  return start;
+}
+
+}  // namespace wafer::inline v0::kernels::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#endif

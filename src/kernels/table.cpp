@@ -1,0 +1,52 @@
+// SPDX-FileCopyrightText: The wafer authors
+// SPDX-License-Identifier: Apache-2.0
+#include "kernels/table.hpp"
+
+#include "wafer/error.hpp"
+
+#include <string>
+
+namespace wafer::inline v0::kernels {
+
+// Each topic's source defines its part for every target, in Highway's namespace of that target.
+#define WAFER_TABLE_OF(NAMESPACE)        \
+  namespace NAMESPACE {                  \
+  void fill_gemm(Table& table);          \
+  void fill_elementwise(Table& table);   \
+  void fill_sums(Table& table);          \
+  void fill_cross_entropy(Table& table); \
+  void fill_updates(Table& table);       \
+  static const Table& all() {            \
+    static const Table table = [] {      \
+      Table filled{};                    \
+      fill_gemm(filled);                 \
+      fill_elementwise(filled);          \
+      fill_sums(filled);                 \
+      fill_cross_entropy(filled);        \
+      fill_updates(filled);              \
+      return filled;                     \
+    }();                                 \
+    return table;                        \
+  }                                      \
+  }
+WAFER_TABLE_OF(N_EMU128)
+WAFER_TABLE_OF(N_SSE4)
+WAFER_TABLE_OF(N_AVX2)
+WAFER_TABLE_OF(N_AVX3)
+
+const Table& table(KernelTarget target) {
+  if (!supports(target)) {
+    throw UserError("kernel target " + std::string(name_of(target)) +
+                    ": expected one that this CPU can run, best is " + std::string(name_of(best_target())));
+  }
+  switch (target) {
+    case KernelTarget::automatic: return table(best_target());
+    case KernelTarget::portable: return N_EMU128::all();
+    case KernelTarget::sse4: return N_SSE4::all();
+    case KernelTarget::avx2: return N_AVX2::all();
+    case KernelTarget::avx512: return N_AVX3::all();
+  }
+  throw InternalError("unknown kernel target");
+}
+
+}  // namespace wafer::inline v0::kernels

@@ -1,0 +1,92 @@
+// SPDX-FileCopyrightText: The wafer authors
+// SPDX-License-Identifier: Apache-2.0
+#include "kernels/highway.hpp"
+#include "kernels/table.hpp"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernels/updates.cpp"
+#include <hwy/foreach_target.h>
+// After foreach_target.h:
+#include "kernels/vectors-inl.hpp"
+
+HWY_BEFORE_NAMESPACE();
+namespace wafer::inline v0::kernels::HWY_NAMESPACE {
+namespace {
+
+HWY_INLINE Vector load(const float* p, Index count) {
+  return count < kLanes ? load_first(p, count, 0) : hn::LoadU(kFloats, p);
+}
+
+HWY_INLINE void store(Vector v, float* p, Index count) {
+  if (count < kLanes) {
+    store_first(v, count, p);
+  } else {
+    hn::StoreU(v, kFloats, p);
+  }
+}
+
+// Each rule below updates one vector, or the first `count` lanes of it.
+
+HWY_INLINE Vector sgd_direction(Vector p, const float* g, Index count, const SgdScalars& scalars) {
+  const Vector d = hn::Mul(load(g, count), set(scalars.scale));
+  // No product with a weight decay of 0: it would make NaN of an infinite weight.
+  return scalars.weight_decay == 0 ? d : hn::MulAdd(set(scalars.weight_decay), p, d);
+}
+
+HWY_INLINE void sgd_step(float* p, const float* g, Index count, const SgdScalars& scalars) {
+  const Vector weight = load(p, count);
+  const Vector d = sgd_direction(weight, g, count, scalars);
+  store(hn::NegMulAdd(set(scalars.learning_rate), d, weight), p, count);
+}
+
+HWY_INLINE void momentum_step(float* p, float* m, const float* g, Index count, const SgdScalars& scalars) {
+  const Vector weight = load(p, count);
+  const Vector d = sgd_direction(weight, g, count, scalars);
+  const Vector moment = hn::MulAdd(set(scalars.momentum), load(m, count), d);
+  const Vector step = scalars.nesterov ? hn::MulAdd(set(scalars.momentum), moment, d) : moment;
+  store(moment, m, count);
+  store(hn::NegMulAdd(set(scalars.learning_rate), step, weight), p, count);
+}
+
+HWY_INLINE void adamw_step(float* p, float* m, float* v, const float* g, Index count,
+                           const AdamwScalars& scalars) {
+  const Vector d = hn::Mul(load(g, count), set(scalars.scale));
+  const Vector moment =
+      hn::MulAdd(set(scalars.one_minus_beta1), d, hn::Mul(set(scalars.beta1), load(m, count)));
+  const Vector variance =
+      hn::MulAdd(hn::Mul(set(scalars.one_minus_beta2), d), d, hn::Mul(set(scalars.beta2), load(v, count)));
+  const Vector root = hn::Add(hn::Div(hn::Sqrt(variance), set(scalars.sqrt_bias2)), set(scalars.epsilon));
+  const Vector step = hn::Div(hn::Mul(set(scalars.step_size), moment), root);
+  store(moment, m, count);
+  store(variance, v, count);
+  store(hn::Sub(hn::Mul(load(p, count), set(scalars.decay)), step), p, count);
+}
+
+void sgd_update(Index n, float* p, float* m, const float* g, const SgdScalars& given) {
+  const SgdScalars scalars = given;  // a copy that no store can alias
+  Index i = 0;
+  if (m == nullptr) {
+    for (; i + kLanes <= n; i += kLanes) sgd_step(p + i, g + i, kLanes, scalars);
+    if (i < n) sgd_step(p + i, g + i, n - i, scalars);
+  } else {
+    for (; i + kLanes <= n; i += kLanes) momentum_step(p + i, m + i, g + i, kLanes, scalars);
+    if (i < n) momentum_step(p + i, m + i, g + i, n - i, scalars);
+  }
+}
+
+void adamw_update(Index n, float* p, float* m, float* v, const float* g, const AdamwScalars& given) {
+  const AdamwScalars scalars = given;
+  Index i = 0;
+  for (; i + kLanes <= n; i += kLanes) adamw_step(p + i, m + i, v + i, g + i, kLanes, scalars);
+  if (i < n) adamw_step(p + i, m + i, v + i, g + i, n - i, scalars);
+}
+
+}  // namespace
+
+void fill_updates(Table& table) {
+  table.sgd_update = sgd_update;
+  table.adamw_update = adamw_update;
+}
+
+}  // namespace wafer::inline v0::kernels::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();

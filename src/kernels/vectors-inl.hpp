@@ -1,0 +1,58 @@
+// SPDX-FileCopyrightText: The wafer authors
+// SPDX-License-Identifier: Apache-2.0
+
+// What the kernels of one target share. Included once per target, hence the guard that toggles.
+#if defined(WAFER_KERNELS_VECTORS_INL_HPP) == defined(HWY_TARGET_TOGGLE)
+#ifdef WAFER_KERNELS_VECTORS_INL_HPP
+#undef WAFER_KERNELS_VECTORS_INL_HPP
+#else
+#define WAFER_KERNELS_VECTORS_INL_HPP
+#endif
+
+#include <hwy/highway.h>
+#include <wafer/core/dtype.hpp>
+
+#include <cstring>
+
+HWY_BEFORE_NAMESPACE();
+namespace wafer::inline v0::kernels::HWY_NAMESPACE {
+
+namespace hn = hwy::HWY_NAMESPACE;
+
+using Floats = hn::ScalableTag<float>;
+using Vector = hn::Vec<Floats>;
+using Mask = hn::Mask<Floats>;
+
+inline constexpr Floats kFloats{};
+inline constexpr Index kLanes = HWY_LANES(float);
+
+HWY_INLINE Vector set(float value) { return hn::Set(kFloats, value); }
+
+/// The first `count` < kLanes elements at p, the other lanes being `rest`; reads nothing beyond.
+HWY_INLINE Vector load_first(const float* p, Index count, float rest) {
+#if HWY_CAP_GE256
+  const Mask valid = hn::FirstN(kFloats, static_cast<size_t>(count));
+  return hn::IfThenElse(valid, hn::MaskedLoad(valid, kFloats, p), set(rest));
+#else  // Highway's masked load of 128 bits reads the whole vector
+  HWY_ALIGN float lanes[kLanes];
+  hn::Store(set(rest), kFloats, lanes);
+  std::memcpy(lanes, p, static_cast<size_t>(count) * sizeof(float));
+  return hn::Load(kFloats, lanes);
+#endif
+}
+
+/// Writes the first `count` < kLanes lanes to p and nothing beyond.
+HWY_INLINE void store_first(Vector v, Index count, float* p) {
+#if HWY_CAP_GE256
+  hn::BlendedStore(v, hn::FirstN(kFloats, static_cast<size_t>(count)), kFloats, p);
+#else
+  HWY_ALIGN float lanes[kLanes];
+  hn::Store(v, kFloats, lanes);
+  std::memcpy(p, lanes, static_cast<size_t>(count) * sizeof(float));
+#endif
+}
+
+}  // namespace wafer::inline v0::kernels::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#endif

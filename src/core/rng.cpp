@@ -1,10 +1,9 @@
 // SPDX-FileCopyrightText: The wafer authors
 // SPDX-License-Identifier: Apache-2.0
-#include "wafer/core/rng.hpp"
+#include <wafer/core/rng.hpp>
+#include <wafer/error.hpp>
 
 #include <string>
-
-#include "wafer/error.hpp"
 
 namespace wafer::inline v0 {
 namespace {

@@ -1,14 +1,14 @@
 // SPDX-FileCopyrightText: The wafer authors
 // SPDX-License-Identifier: Apache-2.0
-#include "wafer/core/rng.hpp"
+#include <wafer/core/rng.hpp>
+#include <wafer/error.hpp>
+
+#include "catch.hpp"
 
 #include <cmath>
 #include <cstdlib>
 #include <set>
 #include <vector>
-
-#include "catch.hpp"
-#include "wafer/error.hpp"
 
 using namespace wafer;
 using Words = std::array<std::uint32_t, 4>;

@@ -2,12 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <wafer/core/dtype.hpp>
+
 #include <array>
 #include <cstdint>
 #include <span>
 #include <string_view>
-
-#include "wafer/core/dtype.hpp"
 
 namespace wafer::inline v0 {
 

@@ -5,7 +5,7 @@
 #include <string_view>
 
 #if defined(__FAST_MATH__) || (defined(__FINITE_MATH_ONLY__) && __FINITE_MATH_ONLY__)
-#error "wafer does not work with -ffast-math, -Ofast or -ffinite-math-only: NaN and infinity must keep their meaning. Remove the flag."
+#error "wafer needs NaN and infinity: remove -ffast-math, -Ofast and -ffinite-math-only"
 #endif
 
 // The one place where the version stands; CMakeLists.txt reads it from here.
@@ -18,8 +18,8 @@
 /// The version of the headers as a string: "0.1.0".
 #define WAFER_VERSION WAFER_DETAIL_STRING(WAFER_VERSION_MAJOR, WAFER_VERSION_MINOR, WAFER_VERSION_PATCH)
 
-// Which sanitizer this translation unit is built with. (Undefined-behaviour checks change no layout and announce
-// themselves by no macro; they may differ.)
+// Which sanitizer this translation unit is built with. (Undefined-behaviour checks change no layout and
+// announce themselves by no macro; they may differ.)
 #if defined(__has_feature)
 #if __has_feature(address_sanitizer)
 #define WAFER_DETAIL_ADDRESS_SANITIZER
@@ -39,13 +39,16 @@
 #define WAFER_DETAIL_BUILT built_without_sanitizer
 #endif
 
-#define WAFER_DETAIL_JOIN_OF(prefix, major, minor, patch, built) prefix##_##major##_##minor##_##patch##_##built
-#define WAFER_DETAIL_JOIN(prefix, major, minor, patch, built) WAFER_DETAIL_JOIN_OF(prefix, major, minor, patch, built)
+#define WAFER_DETAIL_JOIN_OF(prefix, major, minor, patch, built) \
+  prefix##_##major##_##minor##_##patch##_##built
+#define WAFER_DETAIL_JOIN(prefix, major, minor, patch, built) \
+  WAFER_DETAIL_JOIN_OF(prefix, major, minor, patch, built)
 #define WAFER_DETAIL_BUILD_NAME(prefix) \
   WAFER_DETAIL_JOIN(prefix, WAFER_VERSION_MAJOR, WAFER_VERSION_MINOR, WAFER_VERSION_PATCH, WAFER_DETAIL_BUILT)
 
-/// Defined by the library alone, under a name that tells version and sanitizer. A host that includes other headers
-/// or uses another sanitizer than the library it links asks for another name, and the linker says which.
+/// Defined by the library alone, under a name that tells version and sanitizer. A host that includes other
+/// headers or uses another sanitizer than the library it links asks for another name, and the linker says
+/// which.
 extern "C" [[gnu::visibility("default")]] const char WAFER_DETAIL_BUILD_NAME(wafer);
 
 namespace wafer::inline v0 {

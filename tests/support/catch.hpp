@@ -28,7 +28,8 @@ void mark_not_run(const std::string& reason);
 
 }  // namespace wafer_test
 
-/// Ends a test case that lacks data or a CPU feature: WAFER_NOT_RUN("no AVX-512"). Only in the body of the case.
+/// Ends a test case that lacks data or a CPU feature: WAFER_NOT_RUN("no AVX-512"). Only in a
+/// case's own body.
 #define WAFER_NOT_RUN(reason)           \
   do {                                  \
     ::wafer_test::mark_not_run(reason); \

@@ -62,7 +62,8 @@ void wafer_test::mark_not_run(const std::string& reason) { tally().reason = reas
 int main(int argc, char** argv) {
   const int result = Catch::Session().run(argc, argv);
   const Tally& count = tally();
-  if (count.passed + count.failed + count.not_run == 0) return result;  // --help, --list-tests, a bad argument
+  // --help, --list-tests or a bad argument
+  if (count.passed + count.failed + count.not_run == 0) return result;
   std::printf("%d passed, %d failed, %d not run\n", count.passed, count.failed, count.not_run);
   return result == 0 && count.passed == 0 ? kNotRun : result;
 }

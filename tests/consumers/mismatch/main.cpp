@@ -1,0 +1,5 @@
+// SPDX-FileCopyrightText: The wafer authors
+// SPDX-License-Identifier: Apache-2.0
+#include <wafer/config.hpp>
+
+int main() {}

@@ -1,0 +1,133 @@
+#!/usr/bin/env bash
+# SPDX-FileCopyrightText: The wafer authors
+# SPDX-License-Identifier: Apache-2.0
+# Installs the static and the shared library and uses them from separate projects, as a host would. Each folder here
+# with a CMakeLists.txt is such a project; its program is called `consumer`. Ends with
+# `N passed, M failed, K not run`. Everything made goes to build/consumers; the static library is build/release's.
+set -uo pipefail
+cd "$(dirname "$0")/../.."
+here=$PWD/tests/consumers work=$PWD/build/consumers data=/usr/share/datasets/fashion-mnist
+passed=0 failed=0 not_run=0
+
+pass() { echo "passed: $1"; passed=$((passed + 1)); }
+fail() { echo "failed: $1"; failed=$((failed + 1)); }
+skip() { echo "not run: $1: $2"; not_run=$((not_run + 1)); }
+# expect NAME COMMAND...: a case that passes if the command succeeds; its output is shown if not
+expect() {
+  local name=$1 log; shift
+  if log=$("$@" 2>&1); then pass "$name"; else fail "$name"; printf '%s\n' "$log" | tail -n 40; fi
+}
+
+# install_library BUILD_DIR PREFIX... -- CMAKE_ARGUMENTS...
+install_library() {
+  local dir=$1 prefixes=(); shift
+  while [ "$1" != -- ]; do prefixes+=("$1"); shift; done
+  shift
+  cmake --preset release -B "$dir" "$@" && cmake --build "$dir" -j "$(nproc)" --target wafer || return 1
+  local prefix
+  for prefix in "${prefixes[@]}"; do cmake --install "$dir" --prefix "$prefix" || return 1; done
+}
+
+# use PROJECT COMPILER LABEL CMAKE_ARGUMENTS...: configures, builds and runs a project of this folder
+use() {
+  local project=$1 compiler=$2 dir=$work/$1-$2-$3; shift 3
+  cmake -S "$here/$project" -B "$dir" -G Ninja -DCMAKE_CXX_COMPILER="$compiler" "$@" &&
+    cmake --build "$dir" -j "$(nproc)" && (cd "$work/data" && "$dir/consumer" >"$dir/output" 2>&1 || {
+      tail -n 20 "$dir/output"
+      false
+    })
+}
+
+# refused TEXT COMMAND...: the command must fail and say TEXT
+refused() {
+  local text=$1 log; shift
+  if log=$("$@" 2>&1); then echo "this should have failed"; return 1; fi
+  grep -qF -- "$text" <<<"$log" || { printf 'expected: %s\ngot:\n%s\n' "$text" "$log"; return 1; }
+}
+
+# asks_for SYMBOL COMPILE_COMMAND...: the object leaves SYMBOL to the linker
+asks_for() {
+  local symbol=$1; shift
+  "$@" -c && nm -u "$work/mismatch" | grep -wF -- "$symbol"
+}
+
+# AVX only in functions that were compiled for a target with AVX and are reached through its table.
+guarded_instructions() {
+  objdump -d -C --no-show-raw-insn "$1" | awk '
+    /^[0-9a-f]+ <.*>:$/ { name = $0; sub(/^[0-9a-f]+ /, "", name); guarded = name ~ /::N_AVX[0-9A-Z_]*::/; next }
+    !guarded && ($0 ~ /%[yz]mm/ || $2 ~ /^v[a-z]/) && $2 !~ /^(verr|verw|vmcall)/ && !(name in seen) {
+      seen[name] = 1; print name; print $0; bad = 1
+    }
+    END { exit bad }'
+}
+
+# The shared library has the flags and depth of folder of build/release, so that a compiler cache serves both.
+export CCACHE_BASEDIR=$PWD CCACHE_NOHASHDIR=1
+rm -rf "$work"
+mkdir -p "$work/data"
+for file in "$data"/*.gz; do if [ -e "$file" ]; then ln -s "$file" "$work/data/"; fi; done
+
+expect "static library installs" install_library build/release "$work/static" "$work/both" --
+expect "shared library installs" install_library build/shared "$work/shared" "$work/both" -- \
+  -DBUILD_SHARED_LIBS=ON -DWAFER_BUILD_TESTS=OFF -DWAFER_BUILD_EXAMPLES=OFF -DWAFER_BUILD_BENCH=OFF
+
+for kind in static shared; do
+  expect "both kinds in one prefix, component $kind" \
+    use version g++ "both-$kind" -DCMAKE_PREFIX_PATH="$work/both" -DWAFER_KIND="$kind"
+done
+
+for list in "$here"/*/CMakeLists.txt; do
+  project=$(basename "$(dirname "$list")")
+  case $project in
+    version) continue ;;
+    twenty_lines | subdirectory)
+      if [ ! -e "$work/data/train-images-idx3-ubyte.gz" ]; then skip "$project" "no Fashion-MNIST in $data"; continue; fi ;;
+  esac
+  if [ "$project" = subdirectory ]; then
+    expect "$project, g++" use "$project" g++ source -DCMAKE_CXX_FLAGS=-O1
+    continue
+  fi
+  for kind in static shared; do
+    expect "$project, $kind, g++" use "$project" g++ $kind -DCMAKE_PREFIX_PATH="$work/$kind"
+  done
+  if [ "$project" = two_units ]; then continue; fi  # Clang's -flto needs a linker plugin that Debian's clang lacks
+  if command -v clang++ >/dev/null; then
+    expect "$project, static, clang++" use "$project" clang++ static -DCMAKE_PREFIX_PATH="$work/static"
+  else
+    skip "$project, static, clang++" "no clang++"
+  fi
+done
+
+export PKG_CONFIG_PATH=$work/static/lib/pkgconfig
+stem=wafer_$(pkg-config --modversion wafer | tr . _)
+read -r -a cflags <<<"$(pkg-config --cflags wafer)"
+read -r -a libs <<<"$(pkg-config --libs --static wafer)"
+mkdir -p "$work/other_version/wafer"
+sed 's/^#define WAFER_VERSION_MINOR .*/#define WAFER_VERSION_MINOR 99/' "$work/static/include/wafer/config.hpp" \
+  >"$work/other_version/wafer/config.hpp"
+for compiler in g++ clang++; do
+  if ! command -v $compiler >/dev/null; then skip "mixed builds, $compiler" "no $compiler"; continue; fi
+  build=("$compiler" -std=c++20 -O2 -Wall -Wextra -Wconversion -Werror "$here/mismatch/main.cpp" -o "$work/mismatch")
+  expect "pkg-config, $compiler" "${build[@]}" "${cflags[@]}" "${libs[@]}"
+  for sanitizer in address thread; do
+    symbol=${stem}_built_with_${sanitizer}_sanitizer
+    if [ $compiler = g++ ]; then
+      expect "$sanitizer sanitizer in the host alone is a link error, $compiler" \
+        refused "$symbol" "${build[@]}" -fsanitize=$sanitizer "${cflags[@]}" "${libs[@]}"
+    else  # which may lack the run-time libraries of its sanitizers, so only what the object asks for is looked at
+      expect "$sanitizer sanitizer in the host alone is an unknown symbol, $compiler" \
+        asks_for "$symbol" "${build[@]}" -fsanitize=$sanitizer "${cflags[@]}"
+    fi
+  done
+  expect "headers of another version are a link error, $compiler" refused \
+    "wafer_0_99_0_built_without_sanitizer" "${build[@]}" -I"$work/other_version" "${cflags[@]}" "${libs[@]}"
+  for flag in -ffast-math -Ofast -ffinite-math-only; do
+    expect "$flag in the host is refused, $compiler" refused "wafer needs NaN and infinity" \
+      "${build[@]}" $flag "${cflags[@]}" "${libs[@]}"
+  done
+done
+
+expect "no AVX outside functions of an AVX target" guarded_instructions "$work/static/lib/libwafer.a"
+
+printf '%d passed, %d failed, %d not run\n' "$passed" "$failed" "$not_run"
+[ "$failed" -eq 0 ] && [ "$passed" -gt 0 ]

@@ -1,0 +1,104 @@
+// SPDX-FileCopyrightText: The wafer authors
+// SPDX-License-Identifier: Apache-2.0
+#include "kernels/math64.hpp"
+#include "kernels_fixture.hpp"
+
+using namespace wafer_test;
+
+namespace {
+
+using Labels = std::vector<std::int32_t>;
+
+float loss_of(const wafer::kernels::Table& table, const Floats& z, std::int32_t label) {
+  float loss = 0;
+  table.cross_entropy(1, static_cast<Index>(z.size()), z.data(), 0, &label, &loss);
+  return loss;
+}
+
+Floats gradient_of(const wafer::kernels::Table& table, const Floats& z, std::int32_t label, float g = 1) {
+  Floats dz(z.size());
+  table.cross_entropy_gradient(1, static_cast<Index>(z.size()), z.data(), 0, &label, &g, 0, dz.data(), 0);
+  return dz;
+}
+
+}  // namespace
+
+WAFER_KERNEL_CASE("Cross entropy of known logits") {
+  WAFER_KERNEL_TABLE();
+  CHECK(relative_error(loss_of(table, {1, 2, 3}, 0), 2.40760596) <= 1e-6);
+  CHECK(relative_error(loss_of(table, {0, 0}, 1), 0.69314718) <= 1e-6);
+  CHECK(loss_of(table, {7}, 0) == 0);
+  CHECK(loss_of(table, {1000, 0}, 1) == 1000);
+  CHECK(loss_of(table, {1000, 0}, 0) == 0);
+  CHECK(loss_of(table, {-kInfinity, 0}, 0) == kInfinity);
+  CHECK(loss_of(table, {-kInfinity, 0}, 1) == 0);
+  CHECK(std::isnan(loss_of(table, {kNan, 0}, 1)));
+  CHECK(std::isnan(loss_of(table, {0, kNan}, 0)));
+  CHECK(std::isnan(loss_of(table, {-kInfinity, -kInfinity}, 0)));
+}
+
+WAFER_KERNEL_CASE("The gradient of cross entropy is softmax less one at the label") {
+  WAFER_KERNEL_TABLE();
+  const Floats dz = gradient_of(table, {1, 2, 3}, 0, 2);
+  CHECK(relative_error(dz[0], 2 * (0.09003057317 - 1)) <= 1e-6);
+  CHECK(relative_error(dz[1], 2 * 0.24472847105) <= 1e-6);
+  CHECK(relative_error(dz[2], 2 * 0.66524095577) <= 1e-6);
+  CHECK(gradient_of(table, {1000, 0}, 1) == Floats{1, -1});
+  CHECK(gradient_of(table, {1000, 0}, 0) == Floats{0, 0});
+  CHECK(gradient_of(table, {-kInfinity, 0, 0}, 1) == Floats{0, -0.5F, 0.5F});
+  for (const float value : gradient_of(table, {kNan, 0}, 1)) CHECK(std::isnan(value));
+}
+
+WAFER_KERNEL_CASE("Cross entropy agrees with f64 on rows of any length, strided and in place") {
+  WAFER_KERNEL_TABLE();
+  Random random(10);
+  const Index rows = 5;
+  for (const Index classes : {1, 2, 10, 15, 16, 17, 64, 65, 100, 333}) {
+    const Index z_row = classes + 3;
+    const Floats z = random.floats(rows * z_row, -8, 8);
+    const Floats g = random.floats(rows, 0.5F, 2);
+    Labels label;
+    for (Index i = 0; i < rows; ++i)
+      label.push_back(static_cast<std::int32_t>(random.bits() % static_cast<std::uint32_t>(classes)));
+    Floats loss(static_cast<std::size_t>(rows));
+    Floats dz(static_cast<std::size_t>(rows * classes));
+    table.cross_entropy(rows, classes, z.data(), z_row, label.data(), loss.data());
+    table.cross_entropy_gradient(rows, classes, z.data(), z_row, label.data(), g.data(), 1, dz.data(),
+                                 classes);
+    Floats in_place = z;
+    table.cross_entropy_gradient(rows, classes, in_place.data(), z_row, label.data(), g.data(), 1,
+                                 in_place.data(), z_row);
+    for (Index i = 0; i < rows; ++i) {
+      const auto z_at = [&](Index j) {
+        return static_cast<double>(z[static_cast<std::size_t>(i * z_row + j)]);
+      };
+      double total = 0;
+      for (Index j = 0; j < classes; ++j) total += wafer::kernels::exp64(z_at(j));
+      const auto row = static_cast<std::size_t>(i);
+      CHECK(std::abs(loss[row] - (wafer::kernels::log64(total) - z_at(label[row]))) <= 1e-6);
+      for (Index j = 0; j < classes; ++j) {
+        const double softmax = wafer::kernels::exp64(z_at(j)) / total;
+        const double expected = (softmax - (j == label[row] ? 1 : 0)) * static_cast<double>(g[row]);
+        const float actual = dz[static_cast<std::size_t>(i * classes + j)];
+        if (!(std::abs(actual - expected) <= 1e-6)) FAIL("row " << i << ", class " << j << " of " << classes);
+        if (!same_bits(actual, in_place[static_cast<std::size_t>(i * z_row + j)]))
+          FAIL("not the same in place");
+      }
+    }
+  }
+}
+
+TEST_CASE("Targets alike in fused multiply-add give the same bits of cross entropy", "[kernels]") {
+  if (!wafer::kernels::supports(KernelTarget::avx512)) WAFER_NOT_RUN("no avx512");
+  Random random(11);
+  for (const Index classes : {2, 10, 65, 200}) {
+    const Floats z = random.floats(classes, -20, 20);
+    for (const auto& [one, other] : {std::pair{KernelTarget::portable, KernelTarget::sse4},
+                                     std::pair{KernelTarget::avx2, KernelTarget::avx512}}) {
+      const auto& a = wafer::kernels::table(one);
+      const auto& b = wafer::kernels::table(other);
+      CHECK(same_bits(loss_of(a, z, 1), loss_of(b, z, 1)));
+      CHECK(same_bits(gradient_of(a, z, 1), gradient_of(b, z, 1)));
+    }
+  }
+}

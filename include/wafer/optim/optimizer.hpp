@@ -7,6 +7,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -34,10 +35,11 @@ class UpdateBuilder {
   /// What multiplies every gradient (clipping): an f32 scalar, 1 where nothing clips.
   Tensor scale();
   void set_scale(Tensor scale) { scale_ = std::move(scale); }
-  /// The planned state "optimizer.<path>.<name>", shaped as the parameter.
+  /// The planned state "optimizer.<path>.<name>", shaped as the parameter. Steps of one executable that ask
+  /// for the same state share it. Throws UserError where the path belongs to something else.
   Tensor state(const GradientOf& of, const std::string& name, Init init = Init::zeros());
-  /// The variable takes this value when the step commits. Throws UserError where it was assigned already, or where
-  /// shapes differ.
+  /// The variable (a parameter or a state) takes this value when the step commits. Throws UserError where it
+  /// was assigned already, where types differ, and for what is no variable.
   void assign(const Tensor& variable, Tensor value);
 
   const std::vector<Assignment>& assignments() const& { return assignments_; }
@@ -53,7 +55,7 @@ class UpdateBuilder {
 class Optimizer {
  public:
   template <class T>
-    requires requires(const T& t, UpdateBuilder& b, std::span<const GradientOf> g) { t.build(b, g); }
+  requires requires(const T& t, UpdateBuilder& b, std::span<const GradientOf> g) { t.build(b, g); }
   Optimizer(T optimizer)
       : optimizer_(std::make_shared<const T>(std::move(optimizer))),
         build_([](const void* self, UpdateBuilder& builder, std::span<const GradientOf> gradients) {
@@ -68,16 +70,19 @@ class Optimizer {
   void (*build_)(const void*, UpdateBuilder&, std::span<const GradientOf>);
 };
 
-/// A number that may depend on the step: a constant, or an f64 scalar expression of the step's number (from 1).
+/// A rate that may depend on the step: a constant, or an f64 scalar expression of the step's number (from 1),
+/// as a callable Tensor -> Tensor. optim/schedule.hpp has the usual ones.
 class Schedule {
  public:
   Schedule(double value) : value_(value) {}
   template <class F>
-    requires std::is_invocable_r_v<Tensor, const F&, Tensor>
-  Schedule(F function)
+  requires std::is_invocable_r_v<Tensor, const F&, Tensor> Schedule(F function)
       : function_(std::make_shared<const F>(std::move(function))),
-        call_([](const void* self, Tensor step) -> Tensor { return (*static_cast<const F*>(self))(std::move(step)); }) {}
-  /// The f64 scalar for a step. Throws UserError where a function gives anything else.
+        call_([](const void* self, Tensor step) -> Tensor {
+          return (*static_cast<const F*>(self))(std::move(step));
+        }) {}
+  /// The f64 scalar for a step. Throws UserError where a function gives anything else, and for a constant
+  /// that is negative, infinite or NaN.
   Tensor at(const Tensor& step) const;
 
  private:

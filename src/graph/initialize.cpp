@@ -1,0 +1,22 @@
+// SPDX-FileCopyrightText: The wafer authors
+// SPDX-License-Identifier: Apache-2.0
+#include "graph/initialize.hpp"
+
+#include <wafer/core/rng.hpp>
+
+#include <algorithm>
+
+namespace wafer::inline v0 {
+
+void initialize(const Init& init, std::string_view path, std::uint64_t seed, Index first,
+                std::span<float> out) {
+  const auto value = static_cast<float>(init.value);
+  switch (init.kind) {
+    case Init::Kind::constant: std::fill(out.begin(), out.end(), value); return;
+    case Init::Kind::uniform:
+      fill_uniform(seed, hash_of(path), static_cast<std::uint64_t>(first), -value, value, out);
+      return;
+  }
+}
+
+}  // namespace wafer::inline v0

@@ -1,0 +1,30 @@
+// SPDX-FileCopyrightText: The wafer authors
+// SPDX-License-Identifier: Apache-2.0
+#include <wafer/ops/cast.hpp>
+#include <wafer/ops/sgd_update.hpp>
+#include <wafer/optim/sgd.hpp>
+
+#include "optim/numbers.hpp"
+
+namespace wafer::inline v0 {
+
+void SGD::build(UpdateBuilder& builder, std::span<const GradientOf> gradients) const {
+  optim::expect_not_negative(momentum, "SGD: momentum");
+  optim::expect_not_negative(weight_decay, "SGD: weight_decay");
+  const SgdUpdate update{momentum, weight_decay, nesterov};
+  const Tensor rate = cast(lr.at(builder.step()), DType::f32);
+  const Tensor scale = builder.scale();
+  for (const GradientOf& of : gradients) {
+    const ScopeGuard scope(builder.graph(), "optimizer." + of.path);
+    if (update.has_momentum()) {
+      const Tensor m = builder.state(of, "momentum");
+      const Tensors next = apply(update, {of.value, of.gradient, m, rate, scale});
+      builder.assign(of.value, next[0]);
+      builder.assign(m, next[1]);
+    } else {
+      builder.assign(of.value, apply(update, {of.value, of.gradient, rate, scale})[0]);
+    }
+  }
+}
+
+}  // namespace wafer::inline v0

@@ -1,0 +1,30 @@
+// SPDX-FileCopyrightText: The wafer authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <wafer/graph/graph.hpp>
+
+#include <string>
+#include <string_view>
+#include <tuple>
+
+namespace wafer::inline v0 {
+
+/// i32 as it is; a RunError where an element is not in [low, high), which names `what`, the element's index
+/// and value.
+struct CheckRange {
+  std::string what = "value";
+  Index low = 0, high = 0;
+  static constexpr std::string_view name = "wafer.check_range";
+  static constexpr bool can_fail = true;
+  static constexpr auto attributes() {
+    return std::tuple{attr("what", &CheckRange::what), attr("low", &CheckRange::low),
+                      attr("high", &CheckRange::high)};
+  }
+  Types infer(const Types& in) const;
+  AxesRule axes(const Types& in) const;
+  void run(const Context& context, Tiles in, Tiles out) const;
+  Alias alias(const Types& in) const;
+};
+
+}  // namespace wafer::inline v0

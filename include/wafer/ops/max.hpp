@@ -1,0 +1,29 @@
+// SPDX-FileCopyrightText: The wafer authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <wafer/graph/graph.hpp>
+
+#include <string_view>
+#include <tuple>
+
+namespace wafer::inline v0 {
+
+/// the greater of a and b, NaN if either is, of each pair of elements under NumPy's broadcasting.
+/// Where both are equal each gets half of the gradient, as in PyTorch.
+/// f32 or i32 of any shape, or scalars of f64.
+struct Max {
+  static constexpr std::string_view name = "wafer.max";
+  static constexpr bool can_fail = false;
+  static constexpr auto attributes() { return std::tuple{}; }
+  Types infer(const Types& in) const;
+  AxesRule axes(const Types& in) const;
+  void run(const Context& context, Tiles in, Tiles out) const;
+  Gradients gradient(Inputs in, Outputs out, Cotangents cotangents) const;
+  Alias alias(const Types& in) const;
+  Kernels kernels(const Types& in) const;
+};
+
+Tensor max(Tensor a, Tensor b);
+
+}  // namespace wafer::inline v0

@@ -1,0 +1,27 @@
+// SPDX-FileCopyrightText: The wafer authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <wafer/graph/graph.hpp>
+
+#include <string_view>
+#include <tuple>
+
+namespace wafer::inline v0 {
+
+/// Sum of all elements of an f32 tensor as an f64 scalar: each row of the last dimension in f64, then one
+/// chain over the rows; at rank 1 each element is a row of its own.
+struct SumAll {
+  static constexpr std::string_view name = "wafer.sum_all";
+  static constexpr bool can_fail = false;
+  static constexpr auto attributes() { return std::tuple{}; }
+  Types infer(const Types& in) const;
+  AxesRule axes(const Types& in) const;
+  void run(const Context& context, Tiles in, Tiles out) const;
+  Gradients gradient(Inputs in, Outputs out, Cotangents cotangents) const;
+  Kernels kernels(const Types& in) const;
+};
+
+Tensor sum_all(Tensor x);
+
+}  // namespace wafer::inline v0

@@ -1,0 +1,44 @@
+// SPDX-FileCopyrightText: The wafer authors
+// SPDX-License-Identifier: Apache-2.0
+#include "ops/classes.hpp"
+
+#include <wafer/graph/graph.hpp>
+#include <wafer/ops/check_range.hpp>
+
+#include <string>
+
+namespace wafer::inline v0::ops {
+
+void expect_scores(const TensorType& scores, std::string_view what) {
+  const int rank = scores.shape.rank();
+  if (scores.dtype == DType::f32 && rank > 0 && scores.shape[rank - 1] > 0) return;
+  throw UserError("expected " + std::string(what) +
+                  " of f32 with at least one class in the last dimension, got " + text_of(scores));
+}
+
+Shape rows_of(const Shape& scores) { return Shape(scores.extents().first(at(scores.rank() - 1))); }
+
+void expect_logits_and_label(const Types& in) {
+  expect_scores(in[0], "logits");
+  const TensorType label{DType::i32, rows_of(in[0].shape)};
+  if (in[1] == label) return;
+  throw UserError("expected labels " + text_of(label) + " for logits " + text_of(in[0]) + ", got " +
+                  text_of(in[1]));
+}
+
+Tensor checked_label(const Tensor& logits, Tensor label) {
+  return wafer::apply(CheckRange{"label", 0, logits.dim(-1)}, {std::move(label)}).at(0);
+}
+
+Index argmax(Index n, const float* x, Index stride) {
+  Index best = 0;
+  for (Index i = 1; i < n; ++i) {
+    const float greatest = x[best * stride];
+    if (greatest != greatest) break;
+    const float value = x[i * stride];
+    if (value > greatest || value != value) best = i;
+  }
+  return best;
+}
+
+}  // namespace wafer::inline v0::ops

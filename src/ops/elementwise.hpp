@@ -1,0 +1,174 @@
+// SPDX-FileCopyrightText: The wafer authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "kernels/table.hpp"
+#include "ops/support.hpp"
+
+#include <algorithm>
+#include <array>
+#include <tuple>
+#include <utility>
+
+// What elementwise ops share: types, plain loops, and the glue between strided tiles and kernels of runs.
+namespace wafer::inline v0::ops {
+
+/// The operands of an elementwise call as one loop nest, the result first, then the inputs broadcast to it.
+/// Dimensions are sorted by the result's strides and joined where all operands allow, so that the innermost
+/// one is as long as can be.
+struct LoopNest {
+  static constexpr std::size_t kMaxOperands = 4;
+  using Offsets = std::array<Index, kMaxOperands>;
+
+  std::size_t operands = 0;
+  int rank = 0;  ///< at least 1: the innermost dimension is a run
+  std::array<Index, kMaxRank> extent{};
+  std::array<Offsets, kMaxRank> stride{};
+
+  Index run() const { return extent[at(rank - 1)]; }
+  const Offsets& run_stride() const { return stride[at(rank - 1)]; }
+  /// Calls f(offsets) with the elements' offsets at which each run starts.
+  template <class F>
+  void for_each_run(F&& f) const {
+    for_each_index(rank - 1, extent, [&](const std::array<Index, kMaxRank>& index) {
+      Offsets offsets{};
+      for (int d = 0; d < rank - 1; ++d) {
+        for (std::size_t o = 0; o < operands; ++o) offsets[o] += index[at(d)] * stride[at(d)][o];
+      }
+      f(offsets);
+    });
+  }
+};
+LoopNest loop_nest(const Tile& out, Tiles in);
+
+/// A run of an input: adjacent elements, or one for all (stride 0).
+template <class T>
+struct Run {
+  const T* data;
+  Index stride;
+};
+
+/// Elements that are copied at a time where an operand's are not adjacent.
+inline constexpr Index kCopied = 256;
+
+/// Calls f(n, Run<In>..., out pointer) for runs that make up the tiles. Every element is read before it is
+/// written.
+template <class Out, class... In, class F>
+void elementwise(const Tile& out, Tiles in, const F& f) {
+  if (out.size() == 0) return;
+  const LoopNest nest = loop_nest(out, in);
+  const Index n = nest.run();
+  const auto& stride = nest.run_stride();
+  bool direct = stride[0] == 1 || n == 1;
+  for (std::size_t i = 1; i < nest.operands; ++i)
+    direct = direct && (stride[i] == 1 || stride[i] == 0 || n == 1);
+  nest.for_each_run([&](const LoopNest::Offsets& offset) {
+    Out* const to = out.as<Out>() + offset[0];
+    [&]<std::size_t... I>(std::index_sequence<I...>) {
+      const std::tuple<const In*...> from{(in[I].as<In>() + offset[I + 1])...};
+      if (direct) {
+        f(n, Run<In>{std::get<I>(from), n == 1 ? 1 : stride[I + 1]}..., to);
+        return;
+      }
+      std::tuple<std::array<In, kCopied>...> copies;
+      std::array<Out, kCopied> result;
+      for (Index start = 0; start < n; start += kCopied) {
+        const Index count = std::min(kCopied, n - start);
+        const auto copied = [&](auto& copy, const auto* p, Index p_stride) {
+          for (Index i = 0; i < count; ++i) copy[static_cast<std::size_t>(i)] = p[(start + i) * p_stride];
+          return copy.data();
+        };
+        f(count, Run<In>{copied(std::get<I>(copies), std::get<I>(from), stride[I + 1]), 1}..., result.data());
+        for (Index i = 0; i < count; ++i) to[(start + i) * stride[0]] = result[static_cast<std::size_t>(i)];
+      }
+    }
+    (std::index_sequence_for<In...>());
+  });
+}
+
+/// The plain loop: out[i] = f(in[i]...) at each index, inputs broadcast.
+template <class Out, class... In, class F>
+void plain_elementwise(const Tile& out, Tiles in, const F& f) {
+  [&]<std::size_t... I>(std::index_sequence<I...>) {
+    const std::array<Tile, sizeof...(In)> wide{broadcast_tile(in[I], out.rank, out.extent)...};
+    for_each_index(out.rank, out.extent, [&](const std::array<Index, kMaxRank>& index) {
+      element<Out>(out, index) = f(element<In>(wide[I], index)...);
+    });
+  }
+  (std::index_sequence_for<In...>());
+}
+
+/// Copies a tile of any dtype, broadcast to the result.
+void copy(const Tile& out, const Tile& in);
+
+/// Which dtypes an op takes beside f32: f64 in scalars always, i32 by choice.
+enum class Integers { no, yes };
+
+/// Throws UserError unless the type is one that elementwise ops of numbers take.
+void expect_number(const TensorType& type, Integers integers);
+/// One dtype and the broadcast shape of `count` inputs. Throws UserError for anything else.
+TensorType elementwise_type(const Types& in, std::size_t count, Integers integers);
+/// The inputs from `first` on whose memory a result of this type may take.
+Alias elementwise_alias(const Types& in, const TensorType& result, std::size_t first = 0);
+
+/// The members of an op of one operand, from its function: `Function::of` takes float and double.
+template <class Function, kernels::Unary* kernels::Table::*kKernel>
+struct Unary {
+  static Types infer(const Types& in) { return {elementwise_type(in, 1, Integers::no)}; }
+  static AxesRule axes(const Types& in) { return elementwise_rule(in, in[0].shape); }
+  static Alias alias(const Types& in) { return elementwise_alias(in, in[0]); }
+  static void run(Tiles in, Tiles out) {
+    if (out[0].dtype == DType::f64) {
+      out[0].as<double>()[0] = Function::of(in[0].as<double>()[0]);
+    } else {
+      plain_elementwise<float, float>(out[0], in, [](float x) { return Function::of(x); });
+    }
+  }
+  static Kernels kernels(const Types& in) {
+    if (in[0].dtype != DType::f32) return {};
+    return {{[](const void*, const Context& context, Tiles x, Tiles y) {
+      const auto kernel = kernels::table(context.target).*kKernel;
+      elementwise<float, float>(y[0], x, [&](Index n, Run<float> from, float* to) {
+        if (from.stride == 1) return kernel(n, from.data, to);
+        kernel(1, from.data, to);
+        std::fill_n(to + 1, n - 1, *to);
+      });
+    }}};
+  }
+};
+
+/// The members of an op of two operands that broadcast: `Function::of` takes two of float, double and, with
+/// Integers::yes, std::int32_t.
+template <class Function, kernels::Binary* kernels::Table::*kKernel, Integers kIntegers = Integers::no>
+struct Binary {
+  static Types infer(const Types& in) { return {elementwise_type(in, 2, kIntegers)}; }
+  static AxesRule axes(const Types& in) { return elementwise_rule(in, infer(in)[0].shape); }
+  static Alias alias(const Types& in) { return elementwise_alias(in, infer(in)[0]); }
+  static void run(Tiles in, Tiles out) {
+    switch (out[0].dtype) {
+      case DType::f64:
+        out[0].as<double>()[0] = Function::of(in[0].as<double>()[0], in[1].as<double>()[0]);
+        return;
+      case DType::f32:
+        plain_elementwise<float, float, float>(out[0], in,
+                                               [](float a, float b) { return Function::of(a, b); });
+        return;
+      default:
+        if constexpr (kIntegers == Integers::yes) {
+          plain_elementwise<std::int32_t, std::int32_t, std::int32_t>(
+              out[0], in, [](std::int32_t a, std::int32_t b) { return Function::of(a, b); });
+        }
+    }
+  }
+  static Kernels kernels(const Types& in) {
+    if (in[0].dtype != DType::f32) return {};
+    return {{[](const void*, const Context& context, Tiles x, Tiles y) {
+      const auto kernel = kernels::table(context.target).*kKernel;
+      elementwise<float, float, float>(y[0], x, [&](Index n, Run<float> a, Run<float> b, float* to) {
+        kernel(n, a.data, a.stride, b.data, b.stride, to);
+      });
+    }}};
+  }
+};
+
+}  // namespace wafer::inline v0::ops

@@ -1,0 +1,38 @@
+// SPDX-FileCopyrightText: The wafer authors
+// SPDX-License-Identifier: Apache-2.0
+#include <wafer/ops/sub.hpp>
+
+#include <wafer/ops/arithmetic.hpp>
+#include <wafer/ops/sum_to.hpp>
+
+#include "ops/elementwise.hpp"
+
+namespace wafer::inline v0 {
+
+namespace {
+
+struct Function {
+  template <class T>
+  static T of(T a, T b) {
+    return a - b;
+  }
+  static std::int32_t of(std::int32_t a, std::int32_t b) {
+    return static_cast<std::int32_t>(std::int64_t{a} - b);  // wraps around
+  }
+};
+using Glue = ops::Binary<Function, &kernels::Table::sub, ops::Integers::yes>;
+
+}  // namespace
+
+Types Sub::infer(const Types& in) const { return Glue::infer(in); }
+AxesRule Sub::axes(const Types& in) const { return Glue::axes(in); }
+void Sub::run(const Context&, Tiles in, Tiles out) const { Glue::run(in, out); }
+Gradients Sub::gradient(Inputs in, Outputs, Cotangents cotangents) const {
+  return {sum_to(cotangents[0], in[0]), sum_to(-cotangents[0], in[1])};
+}
+Alias Sub::alias(const Types& in) const { return Glue::alias(in); }
+Kernels Sub::kernels(const Types& in) const { return Glue::kernels(in); }
+
+Tensor sub(Tensor a, Tensor b) { return apply(Sub{}, {std::move(a), std::move(b)}).at(0); }
+
+}  // namespace wafer::inline v0

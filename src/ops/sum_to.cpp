@@ -1,0 +1,21 @@
+// SPDX-FileCopyrightText: The wafer authors
+// SPDX-License-Identifier: Apache-2.0
+#include <wafer/ops/reshape.hpp>
+#include <wafer/ops/sum.hpp>
+#include <wafer/ops/sum_to.hpp>
+
+namespace wafer::inline v0 {
+
+Tensor sum_to(const Tensor& g, const Tensor& like) {
+  const Shape from = g.shape(), to = like.shape();
+  if (from == to) return g;
+  const int added = from.rank() - to.rank();
+  std::vector<int> dims;
+  for (int d = 0; d < from.rank(); ++d) {
+    if (d < added || (to[d - added] == 1 && from[d] != 1)) dims.push_back(d);
+  }
+  if (static_cast<int>(dims.size()) == added) return sum(g, dims);
+  return reshape(sum_keep(g, dims), {to.begin(), to.end()});
+}
+
+}  // namespace wafer::inline v0

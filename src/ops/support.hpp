@@ -1,0 +1,56 @@
+// SPDX-FileCopyrightText: The wafer authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <wafer/core/tile.hpp>
+#include <wafer/error.hpp>
+#include <wafer/graph/axes_rule.hpp>
+#include <wafer/graph/op.hpp>
+
+#include <string_view>
+#include <vector>
+
+// What the sources of ops share.
+namespace wafer::inline v0::ops {
+
+/// Names of factors by dimension: literals, so that a Factor's name outlives every rule.
+inline constexpr std::string_view kDimNames[kMaxRank] = {"d0", "d1", "d2", "d3", "d4", "d5", "d6", "d7"};
+
+constexpr std::size_t at(int dim) { return static_cast<std::size_t>(dim); }
+
+/// Throws UserError unless there are `count` inputs.
+void expect_inputs(const Types& in, std::size_t count);
+/// Throws UserError unless input `i` has this dtype; `what` names the input ("logits").
+void expect_dtype(const Types& in, std::size_t i, DType dtype, std::string_view what);
+
+/// `dims` counted from the front, ascending. Throws UserError where one is out of range or named twice.
+std::vector<Index> normalized_dims(const std::vector<int>& dims, int rank);
+
+/// The op that a kernel was given.
+template <class Op>
+const Op& op_of(const void* op) {
+  return *static_cast<const Op*>(op);
+}
+
+/// Bytes of scratch for one row of the last dimension, where it has to be made adjacent; see for_each_row.
+Index row_scratch_bytes(const TensorType& type);
+
+/// Calls f(index, row) for each row of the last dimension of an f32 tile, ascending; `row` points to adjacent
+/// elements, copied to `scratch` where they are not. The rank is at least 1.
+template <class F>
+void for_each_row(const Tile& tile, void* scratch, F&& f) {
+  const int last = tile.rank - 1;
+  const Index length = tile.extent[at(last)];
+  const Index stride = tile.stride[at(last)];
+  for_each_index(last, tile.extent, [&](const std::array<Index, kMaxRank>& index) {
+    const float* row = &element<float>(tile, index);
+    if (stride != 1 && length > 1) {
+      float* const copy = static_cast<float*>(scratch);
+      for (Index i = 0; i < length; ++i) copy[i] = row[i * stride];
+      row = copy;
+    }
+    f(index, row);
+  });
+}
+
+}  // namespace wafer::inline v0::ops

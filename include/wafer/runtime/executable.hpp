@@ -1,0 +1,49 @@
+// SPDX-FileCopyrightText: The wafer authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <wafer/core/dtype.hpp>
+
+#include <iosfwd>
+#include <memory>
+#include <string>
+#include <string_view>
+
+namespace wafer::inline v0 {
+
+struct ExecutableData;
+
+/// What was decided before the first step. A handle that shares ownership: `compile(...).plan()` does not dangle.
+class Plan {
+ public:
+  explicit Plan(std::shared_ptr<const ExecutableData> data) : data_(std::move(data)) {}
+
+  Index blocks() const;         ///< blocks that compute
+  Index sram_bytes() const;     ///< planned bytes of each block's arena; 0 on a host
+  Index dram_bytes() const;     ///< planned bytes outside of the blocks
+  Index scratch_bytes() const;  ///< further bytes for each worker thread
+  Index workers() const;        ///< threads that tiles were planned for
+
+  /// A page of text: blocks, bytes, messages, predicted time.
+  std::string text() const;
+  /// One stage in full, as deterministic text: "step", "partition", "placement", "tiling", "communication", "schedule",
+  /// "memory". Throws UserError for another name.
+  std::string dump(std::string_view stage) const;
+
+ private:
+  std::shared_ptr<const ExecutableData> data_;
+};
+std::ostream& operator<<(std::ostream& out, const Plan& plan);
+
+/// A compiled set of named steps: immutable, shared by any number of sessions and threads.
+class Executable {
+ public:
+  explicit Executable(std::shared_ptr<const ExecutableData> data) : data_(std::move(data)) {}
+  Plan plan() const { return Plan(data_); }
+  const std::shared_ptr<const ExecutableData>& data() const { return data_; }
+
+ private:
+  std::shared_ptr<const ExecutableData> data_;
+};
+
+}  // namespace wafer::inline v0

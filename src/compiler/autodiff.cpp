@@ -1,0 +1,128 @@
+// SPDX-FileCopyrightText: The wafer authors
+// SPDX-License-Identifier: Apache-2.0
+#include "compiler/graph_algorithms.hpp"
+
+#include <wafer/compiler/step.hpp>
+#include <wafer/error.hpp>
+#include <wafer/graph/graph.hpp>
+#include <wafer/ops/add.hpp>
+
+#include <algorithm>
+
+namespace wafer::inline v0 {
+
+namespace {
+
+// Restores the graph's scope: gradients carry the layer path of the op they belong to.
+class ScopeRestorer {
+ public:
+  explicit ScopeRestorer(GraphData& graph) : graph_(graph), scope_(graph.scope) {}
+  ~ScopeRestorer() { graph_.scope = scope_; }
+  ScopeRestorer(const ScopeRestorer&) = delete;
+  ScopeRestorer& operator=(const ScopeRestorer&) = delete;
+
+ private:
+  GraphData& graph_;
+  std::uint32_t scope_;
+};
+
+// Reverse-mode differentiation of one scalar.
+class Autodiff {
+ public:
+  Autodiff(const Tensor& loss, std::span<const Tensor> values)
+      : shared_(loss.data()), graph_(*shared_), contributions_(graph_.values.size()), wanted_(graph_.values.size()) {
+    order_ = walk(graph_, std::vector<ValueId>{loss.value()});
+    for (const Tensor& value : values) wanted_[value.value()] = true;
+    mark_dependents();
+    contributions_[loss.value()].push_back(Graph(shared_).constant(1.0));
+  }
+
+  void run() {
+    ScopeRestorer restorer(graph_);
+    for (auto at = order_.rbegin(); at != order_.rend(); ++at) {
+      if (graph_.nodes[*at].kind == NodeKind::op) differentiate(*at);
+    }
+  }
+
+  // Joins the contributions to a value in order of use. They were found from the last use to the first.
+  Tensor cotangent(ValueId value) {
+    std::vector<Tensor>& parts = contributions_[value];
+    if (parts.empty()) return {};
+    Tensor sum = parts.back();
+    for (auto part = parts.rbegin() + 1; part != parts.rend(); ++part) sum = add(sum, *part);
+    parts.assign(1, sum);
+    return sum;
+  }
+
+ private:
+  void mark_dependents() {
+    for (NodeId id : order_) {
+      const Node& node = graph_.nodes[id];
+      const auto inputs = graph_.inputs_of(node);
+      const bool any = std::any_of(inputs.begin(), inputs.end(), [&](ValueId v) { return wanted_[v]; });
+      for (std::uint32_t r = 0; any && r < node.values; ++r) wanted_[node.first_value + r] = true;
+    }
+  }
+
+  void differentiate(NodeId id) {
+    const std::uint32_t values = graph_.nodes[id].values;
+    const ValueId first = graph_.nodes[id].first_value;
+    bool reached = false;
+    Tensors outputs, cotangents;
+    for (std::uint32_t r = 0; r < values; ++r) {
+      reached = reached || (wanted_[first + r] && !contributions_[first + r].empty());
+    }
+    if (!reached) return;
+    graph_.scope = graph_.nodes[id].scope;
+    for (std::uint32_t r = 0; r < values; ++r) {
+      outputs.emplace_back(shared_, first + r);
+      cotangents.push_back(cotangent(first + r));
+    }
+    const OpHandle op = graph_.nodes[id].op;  // a copy: nodes move while gradients are added
+    if (!op.model().gradient) {
+      throw UserError(graph_.where(id) + ": expected an op with a gradient on the way from the loss to the parameters, "
+                      "got one without");
+    }
+    Tensors inputs;
+    for (ValueId value : graph_.inputs_of(graph_.nodes[id])) inputs.emplace_back(shared_, value);
+    const Gradients gradients = op.model().gradient(op.get(), inputs, outputs, cotangents);
+    if (gradients.size() != inputs.size()) {
+      throw UserError(graph_.where(id) + ": expected a gradient (or an empty one) for each of " +
+                      std::to_string(inputs.size()) + " inputs, got " + std::to_string(gradients.size()));
+    }
+    for (std::size_t i = inputs.size(); i-- > 0;) contribute(id, inputs[i], gradients[i]);
+  }
+
+  void contribute(NodeId id, const Tensor& input, const Tensor& gradient) {
+    if (!gradient || !wanted_[input.value()]) return;
+    if (gradient.type() != input.type()) {
+      throw UserError(graph_.where(id) + ": expected a gradient of " + text_of(input.type()) + ", got " +
+                      text_of(gradient.type()));
+    }
+    contributions_[input.value()].push_back(gradient);
+  }
+
+  std::shared_ptr<GraphData> shared_;
+  GraphData& graph_;
+  std::vector<NodeId> order_;
+  std::vector<std::vector<Tensor>> contributions_;  // of each value, from the last use to the first
+  std::vector<bool> wanted_;                        // values on the way to those asked for
+};
+
+}  // namespace
+
+Tensors gradients_of(const Tensor& loss, std::span<const Tensor> values) {
+  Autodiff autodiff(loss, values);
+  autodiff.run();
+  Tensors out;
+  for (const Tensor& value : values) out.push_back(autodiff.cotangent(value.value()));
+  return out;
+}
+
+std::vector<NodeId> walk(const GraphData& graph, std::span<const ValueId> roots) {
+  std::vector<NodeId> nodes;
+  for (ValueId root : roots) nodes.push_back(graph.values[root].node);
+  return algorithms::depends_on(graph, nodes);
+}
+
+}  // namespace wafer::inline v0

@@ -1,0 +1,127 @@
+// SPDX-FileCopyrightText: The wafer authors
+// SPDX-License-Identifier: Apache-2.0
+#include "compiler/stages.hpp"
+#include "kernels/table.hpp"
+
+#include <wafer/compiler/compile.hpp>
+#include <wafer/compiler/emit.hpp>
+#include <wafer/compiler/search.hpp>
+#include <wafer/compiler/simplify.hpp>
+#include <wafer/error.hpp>
+#include <wafer/fabric/cpus.hpp>
+
+namespace wafer::inline v0 {
+
+namespace {
+
+void check_options(const Fabric& fabric, const Options& options) {
+  if (options.micro_batches < 0) {
+    throw CompileError("micro_batches: expected at least 1, or 0 to choose, got " + std::to_string(options.micro_batches));
+  }
+  if (options.sram_limit < 0 || options.dram_limit < 0) {
+    throw CompileError("sram_limit, dram_limit: expected bytes >= 0, got " + std::to_string(options.sram_limit) + " and " +
+                       std::to_string(options.dram_limit));
+  }
+  if (options.sram_limit > 0 && fabric.shared_memory) {
+    throw CompileError("sram_limit: expected a mesh, got a host, which computes in DRAM (see dram_limit)");
+  }
+  if (options.reproducible && !*options.reproducible && !fabric.shared_memory) {
+    throw CompileError("reproducible: expected true on a mesh, got false, which is not there yet");
+  }
+  if (options.threads < 0 || options.threads > kMaxThreads) {
+    throw CompileError("threads: expected 1 to " + std::to_string(kMaxThreads) + ", or 0 for the CPUs at hand, got " +
+                       std::to_string(options.threads));
+  }
+}
+
+KernelTarget chosen_target(KernelTarget hint) {
+  if (hint == KernelTarget::automatic) return kernels::best_target();
+  if (!kernels::supports(hint)) {
+    throw CompileError("kernel_target: expected one that this CPU supports, got " + std::string(name_of(hint)));
+  }
+  return hint;
+}
+
+MemoryLimits limits_of(const Fabric& fabric, const Options& options) {
+  const auto smaller = [](Index a, Index b) { return a == 0 ? b : b == 0 ? a : std::min(a, b); };
+  return {smaller(fabric.sram, options.sram_limit), smaller(fabric.dram, options.dram_limit)};
+}
+
+// The batch in equal parts by request; a program that forbids parts says who it is.
+void check_micro_batches(const Step& step, Index micro_batches) {
+  if (micro_batches <= 1) return;
+  for (const Program& program : step.programs) {
+    if (program.batch_axis < 0) continue;
+    const Axis& axis = step.graph->axes[static_cast<std::size_t>(program.batch_axis)];
+    if (program.whole_batch != kNone && !program.assignments.empty()) {
+      throw CompileError("micro_batches: expected ops that take the batch in parts, got " +
+                         step.graph->where(program.whole_batch) + " in step '" + program.name +
+                         "', which needs axis '" + axis.name + "' in one piece");
+    }
+    if (micro_batches > axis.extent) {
+      throw CompileError("micro_batches: expected at most " + std::to_string(axis.extent) + " for axis '" + axis.name +
+                         "', got " + std::to_string(micro_batches));
+    }
+  }
+}
+
+// Everything that follows from choices, up to the order of actions.
+void plan(Stages& s, const Fabric& fabric, const Choices& choices) {
+  s.partition = partition_step(s.step, s.factors, fabric, choices);
+  s.placement = place_group(s.partition, fabric);
+  s.communication = communicate(s.step, s.factors, s.partition, fabric);
+  s.seconds = predicted_seconds(s.step, s.partition, s.communication, fabric);
+}
+
+Executable finish(std::shared_ptr<Stages> s, const Fabric& fabric, const Options& options) {
+  s->tiling = tile_step(s->step, s->factors, s->partition, s->communication, fabric);
+  s->schedule = schedule_step(s->step, s->communication);
+  s->memory = plan_memory(s->step, s->partition, s->communication, s->schedule, limits_of(fabric, options));
+  s->verify(fabric);
+  auto data = emit(s->step, s->factors, s->partition, s->tiling, s->communication, s->schedule, s->memory, fabric,
+                   chosen_target(options.kernel_target));
+  s->scratch_bytes = data->scratch_bytes;
+  data->plan = std::move(s);
+  return Executable(std::move(data));
+}
+
+// Up to what does not depend on choices.
+std::shared_ptr<Stages> start(std::span<const NamedRequest> requests, const Fabric& fabric, const Options& options) {
+  check_options(fabric, options);
+  auto s = std::make_shared<Stages>();
+  s->fabric = fabric;
+  s->step = simplify(derive_step(requests));
+  s->step.verify();
+  check_micro_batches(s->step, options.micro_batches);
+  s->factors = analyse_factors(s->step, fabric.blocks() > 1);
+  return s;
+}
+
+}  // namespace
+
+Executable compile(std::span<const NamedRequest> requests, const Fabric& fabric, const Options& options) {
+  std::shared_ptr<Stages> s = start(requests, fabric, options);
+  const Index workers = options.threads > 0 ? options.threads : available_cpus();
+  const Index micro_batches = options.micro_batches > 0 ? options.micro_batches : 1;
+  const std::vector<Choices> proposed = candidates(s->step, s->factors, fabric, micro_batches, workers);
+  std::size_t best = 0;
+  double best_seconds = 0;
+  for (std::size_t c = 0; proposed.size() > 1 && c < proposed.size(); ++c) {
+    plan(*s, fabric, proposed[c]);
+    if (c > 0 && s->seconds >= best_seconds) continue;
+    best = c;
+    best_seconds = s->seconds;
+  }
+  plan(*s, fabric, proposed[best]);
+  return finish(std::move(s), fabric, options);
+}
+
+Executable compile_with(std::span<const NamedRequest> requests, const Fabric& fabric, const Options& options,
+                        const Choices& choices) {
+  std::shared_ptr<Stages> s = start(requests, fabric, options);
+  check_micro_batches(s->step, choices.micro_batches);
+  plan(*s, fabric, choices);
+  return finish(std::move(s), fabric, options);
+}
+
+}  // namespace wafer::inline v0

@@ -1,0 +1,179 @@
+// SPDX-FileCopyrightText: The wafer authors
+// SPDX-License-Identifier: Apache-2.0
+#include <wafer/compiler/tiling.hpp>
+#include <wafer/error.hpp>
+
+#include <algorithm>
+#include <cmath>
+
+namespace wafer::inline v0 {
+
+namespace {
+
+constexpr double kTileSeconds = 2e-5;  // a claim costs well below a microsecond, a wait for a neighbour a few
+constexpr Index kTilesPerWorker = 4;   // so that a slower core gets fewer
+constexpr Index kColumns = 64;         // four vectors of AVX-512: tiles of columns end on whole register tiles
+
+class OpTiler {
+ public:
+  OpTiler(const GraphData& graph, const Node& node, const ProgramFactors& factors, std::size_t op,
+          std::vector<Division> divisions, const Grid& grid)
+      : graph_(graph), node_(node), factors_(factors), op_(op) {
+    for (const Division& division : divisions) local_.push_back(local_extent(division, grid));
+  }
+
+  OpTiling run(const Fabric& fabric, Index workers) {
+    OpTiling tiling;
+    if (node_.values == 0) return tiling;
+    const Index wanted = wanted_tiles(fabric, workers);
+    const auto of = factors_.of(op_);
+    const bool product = std::any_of(of.begin(), of.end(), [](const OpFactor& f) { return f.kind == FactorKind::reduced; });
+    std::vector<int> dims = result_factors();
+    if (product) std::reverse(dims.begin(), dims.end());  // columns first: each tile reads its own part of the weights
+    Index have = 1;
+    for (std::size_t k = 0, used = 0; k < dims.size() && used < 2 && have < wanted; ++k) {
+      const int f = dims[k];
+      if (f < 0 || !of[static_cast<std::size_t>(f)].splittable) continue;
+      const Index extent = local_[static_cast<std::size_t>(f)];
+      const bool columns = f == last_factor();
+      const Index unit = columns ? kColumns : 1;
+      const Index parts = std::min((wanted + have - 1) / have, (extent + unit - 1) / unit);
+      if (parts <= 1) continue;
+      const Index length = round_up((extent + parts - 1) / parts, unit);
+      tiling.factor[used] = static_cast<std::int8_t>(f);
+      tiling.length[used] = length;
+      tiling.count[used] = (extent + length - 1) / length;
+      have *= tiling.count[used];
+      ++used;
+    }
+    return tiling;
+  }
+
+ private:
+  // The outermost factors of the first result's dimensions.
+  std::vector<int> result_factors() const {
+    std::uint32_t at = factors_.first_outer[op_];
+    for (ValueId value : graph_.inputs_of(node_)) at += static_cast<std::uint32_t>(graph_.values[value].type.shape.rank());
+    std::vector<int> out;
+    for (int d = 0; d < graph_.values[node_.first_value].type.shape.rank(); ++d) {
+      out.push_back(factors_.outer[at + static_cast<std::uint32_t>(d)]);
+    }
+    return out;
+  }
+
+  int last_factor() const {
+    const std::vector<int> dims = result_factors();
+    return dims.empty() ? -1 : dims.back();
+  }
+
+  Index wanted_tiles(const Fabric& fabric, Index workers) const {
+    const Types out = graph_.result_types(node_);
+    const Cost cost = node_.op.cost(graph_.input_types(node_), out);
+    double share = 1;  // of the op that one block computes at a time
+    const auto of = factors_.of(op_);
+    for (std::size_t f = 0; f < of.size(); ++f) {
+      if (of[f].extent > 0) share *= static_cast<double>(local_[f]) / static_cast<double>(of[f].extent);
+    }
+    const double seconds = share * std::max(cost.flops / fabric.flops, cost.bytes / fabric.memory_rate);
+    const Index by_time = static_cast<Index>(std::min(1e6, seconds / kTileSeconds));
+    const Index by_memory = static_cast<Index>(share * cost.bytes / static_cast<double>(4 * fabric.fast_memory));
+    const Index for_workers = workers > 1 ? std::min(by_time, workers * kTilesPerWorker) : 1;
+    return std::max<Index>({1, for_workers, by_memory});
+  }
+
+  const GraphData& graph_;
+  const Node& node_;
+  const ProgramFactors& factors_;
+  std::size_t op_;
+  std::vector<Index> local_;
+};
+
+}  // namespace
+
+Division division_of(const Step& step, std::size_t program, const OpFactor& factor, std::int8_t direction,
+                     Index feature_unit, bool micro) {
+  Division d;
+  d.extent = factor.extent;
+  d.axis = factor.axis;
+  if (factor.axis >= 0) d.per = factor.extent / step.graph->axes[static_cast<std::size_t>(factor.axis)].extent;
+  const bool batch = factor.axis >= 0 && factor.axis == step.programs[program].batch_axis;
+  d.micro = batch && micro;
+  d.direction = direction;
+  d.unit = direction >= 0 && !batch ? feature_unit : 1;
+  return d;
+}
+
+std::vector<Division> divisions_of(const Step& step, const StepFactors& factors, const Partition& partition,
+                                   const Communication& communication, std::size_t program, std::size_t op) {
+  const bool micro = communication.micro_batches_of(step.programs[program]) > 1 &&
+                     step.programs[program].region[op] == Region::body;
+  std::vector<Division> out;
+  const auto of = factors.programs[program].of(op);
+  for (std::size_t f = 0; f < of.size(); ++f) {
+    std::int8_t direction = -1;
+    for (std::size_t dir = 0; dir < kDirections; ++dir) {
+      const bool here = partition.programs[program].factor[op][dir] == static_cast<std::int8_t>(f);
+      if (here && partition.parts[dir] > 1) direction = static_cast<std::int8_t>(dir);
+    }
+    out.push_back(division_of(step, program, of[f], direction, partition.feature_unit, micro));
+  }
+  return out;
+}
+
+Tiling tile_step(const Step& step, const StepFactors& factors, const Partition& partition,
+                 const Communication& communication, const Fabric& fabric) {
+  Tiling out;
+  for (std::size_t i = 0; i < step.programs.size(); ++i) {
+    const Program& program = step.programs[i];
+    const Grid grid{partition.parts, communication.micro_batches_of(program)};
+    std::vector<OpTiling>& tilings = out.programs.emplace_back();
+    tilings.reserve(program.order.size());
+    for (std::size_t p = 0; p < program.order.size(); ++p) {
+      OpTiler tiler(*step.graph, step.graph->nodes[program.order[p]], factors.programs[i], p,
+                    divisions_of(step, factors, partition, communication, i, p), grid);
+      tilings.push_back(tiler.run(fabric, partition.choices.workers));
+    }
+  }
+  return out;
+}
+
+void Tiling::verify(const Step& step, const StepFactors& factors, const Partition& partition,
+                    const Communication& communication) const {
+  for (std::size_t i = 0; i < programs.size(); ++i) {
+    const Grid grid{partition.parts, communication.micro_batches_of(step.programs[i])};
+    for (std::size_t p = 0; p < programs[i].size(); ++p) {
+      const OpTiling& tiling = programs[i][p];
+      const auto of = factors.programs[i].of(p);
+      std::vector<Division> divisions;
+      for (std::size_t k = 0; k < 2; ++k) {
+        if (tiling.factor[k] < 0) continue;
+        if (divisions.empty()) divisions = divisions_of(step, factors, partition, communication, i, p);
+        const auto f = static_cast<std::size_t>(tiling.factor[k]);
+        const bool covers = tiling.length[k] > 0 && tiling.length[k] * tiling.count[k] >= local_extent(divisions[f], grid);
+        if (!covers || !of[f].splittable || of[f].kind != FactorKind::parallel) {
+          throw InternalError(step.graph->where(step.programs[i].order[p]) + " has tiles that do not cover it");
+        }
+      }
+    }
+  }
+}
+
+std::string Tiling::dump(const Step& step) const {
+  std::string out;
+  for (std::size_t i = 0; i < programs.size(); ++i) {
+    out += "step '" + step.programs[i].name + "'\n";
+    for (std::size_t p = 0; p < programs[i].size(); ++p) {
+      const OpTiling& tiling = programs[i][p];
+      if (tiling.tiles() == 1) continue;
+      out += "  " + step.graph->where(step.programs[i].order[p]) + ": tiles " + std::to_string(tiling.count[0]) +
+             " of " + std::to_string(tiling.length[0]);
+      if (tiling.factor[1] >= 0) {
+        out += " x " + std::to_string(tiling.count[1]) + " of " + std::to_string(tiling.length[1]);
+      }
+      out += "\n";
+    }
+  }
+  return out;
+}
+
+}  // namespace wafer::inline v0

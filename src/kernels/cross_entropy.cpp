@@ -54,9 +54,9 @@ HWY_INLINE void scale_row(Index n, float* y, float total, float g) {
   const Vector factor = set(g);
   Index j = 0;
   for (; j + kLanes <= n; j += kLanes) {
-    hn::StoreU(hn::Mul(hn::Div(hn::LoadU(kFloats, y + j), divisor), factor), kFloats, y + j);
+    hn::StoreU(hn::Mul(divide(hn::LoadU(kFloats, y + j), divisor), factor), kFloats, y + j);
   }
-  if (j < n) store_first(hn::Mul(hn::Div(load_first(y + j, n - j, 1), divisor), factor), n - j, y + j);
+  if (j < n) store_first(hn::Mul(divide(load_first(y + j, n - j, 1), divisor), factor), n - j, y + j);
 }
 
 HWY_INLINE void exponentials_of_row(Index n, const float* z, const ShiftedExponentials& exponentials,

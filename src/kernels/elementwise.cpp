@@ -30,7 +30,7 @@ HWY_INLINE Vector relu_of(Vector x) {
 }
 
 /// Highway's cosine is made for |x| <= 39000; the few lanes beyond are computed in f64.
-HWY_INLINE Vector cos_of(Vector x) {
+WAFER_KERNELS_FUNCTION Vector cos_of(Vector x) {
   const Mask ordinary = hn::Le(hn::Abs(x), set(39000));
   const Vector y = hn::Cos(kFloats, hn::IfThenElseZero(ordinary, x));
   if (HWY_LIKELY(hn::AllTrue(kFloats, ordinary))) return y;
@@ -43,7 +43,7 @@ HWY_INLINE Vector cos_of(Vector x) {
 HWY_INLINE Vector add_of(Vector a, Vector b) { return hn::Add(a, b); }
 HWY_INLINE Vector sub_of(Vector a, Vector b) { return hn::Sub(a, b); }
 HWY_INLINE Vector mul_of(Vector a, Vector b) { return hn::Mul(a, b); }
-HWY_INLINE Vector div_of(Vector a, Vector b) { return hn::Div(a, b); }
+HWY_INLINE Vector div_of(Vector a, Vector b) { return divide(a, b); }
 HWY_INLINE Vector min_of(Vector a, Vector b) {
   return hn::IfThenElse(hn::Or(hn::Lt(b, a), hn::IsNaN(b)), b, a);
 }

@@ -16,6 +16,14 @@
 
 #include "kernels/vectors-inl.hpp"
 
+// Portable code for four lanes is long, and a compiler with sanitizers takes minutes where it is inlined.
+#undef WAFER_KERNELS_FUNCTION
+#if HWY_TARGET == HWY_EMU128
+#define WAFER_KERNELS_FUNCTION inline HWY_NOINLINE
+#else
+#define WAFER_KERNELS_FUNCTION HWY_INLINE
+#endif
+
 HWY_BEFORE_NAMESPACE();
 namespace wafer::inline v0::kernels::HWY_NAMESPACE {
 
@@ -23,14 +31,14 @@ inline constexpr float kInfinity = std::numeric_limits<float>::infinity();
 inline constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
 
 /// e^x within 1 ulp; e^−∞ = 0, e^∞ = ∞, NaN stays.
-HWY_INLINE Vector exp_of(Vector x) {
+WAFER_KERNELS_FUNCTION Vector exp_of(Vector x) {
   // Beyond these bounds the result is 0 or ∞ in f32; Highway's reduction wants a small exponent.
   const Vector bounded = hn::Min(hn::Max(x, set(-110.0F)), set(90.0F));
   return hn::IfThenElse(hn::IsNaN(x), x, hn::Exp(kFloats, bounded));
 }
 
 /// log x within 2 ulp, denormal x included; log 0 = −∞, log ∞ = ∞, NaN for x < 0.
-HWY_INLINE Vector log_of(Vector x) {
+WAFER_KERNELS_FUNCTION Vector log_of(Vector x) {
   const Vector zero = hn::Zero(kFloats);
   const Vector special = hn::IfThenElse(hn::Eq(x, zero), set(-kInfinity),
                                         hn::IfThenElse(hn::Lt(x, zero), set(kNan), x));  // else ∞ or NaN
@@ -39,16 +47,16 @@ HWY_INLINE Vector log_of(Vector x) {
 }
 
 /// tanh x within 4 ulp; it is ±1 in f32 well before the bound.
-HWY_INLINE Vector tanh_of(Vector x) {
+WAFER_KERNELS_FUNCTION Vector tanh_of(Vector x) {
   const Vector bounded = hn::Min(hn::Max(x, set(-20)), set(20));
   return hn::IfThenElse(hn::IsNaN(x), x, hn::Tanh(kFloats, bounded));
 }
 
 /// 1 / (1 + e^−x) without overflow: e is at most 1.
-HWY_INLINE Vector sigmoid_of(Vector x) {
+WAFER_KERNELS_FUNCTION Vector sigmoid_of(Vector x) {
   const Vector e = exp_of(hn::Neg(hn::Abs(x)));
   const Vector one = set(1);
-  return hn::Div(hn::IfThenElse(hn::Lt(x, hn::Zero(kFloats)), e, one), hn::Add(one, e));
+  return divide(hn::IfThenElse(hn::Lt(x, hn::Zero(kFloats)), e, one), hn::Add(one, e));
 }
 
 // x/2 · (1 + tanh(u)) = x · sigmoid(2u) with 2u = x · (kGelu1 + kGelu3·x²), which also keeps the relative
@@ -62,21 +70,21 @@ HWY_INLINE Vector from_below(Vector x) {
   return hn::IfThenElse(hn::Lt(x, set(-kGeluBound)), set(-kGeluBound), x);
 }
 
-HWY_INLINE Vector gelu_of(Vector x) {
+WAFER_KERNELS_FUNCTION Vector gelu_of(Vector x) {
   const Vector bounded = from_below(x);
   const Vector slope = hn::MulAdd(hn::Mul(bounded, bounded), set(kGelu3), set(kGelu1));
   return hn::Mul(bounded, sigmoid_of(hn::Mul(bounded, slope)));
 }
 
 /// d gelu / dx = s + x · s (1 − s) · (2u)', with s = sigmoid(2u).
-HWY_INLINE Vector gelu_slope_of(Vector x) {
+WAFER_KERNELS_FUNCTION Vector gelu_slope_of(Vector x) {
   const Vector below = from_below(x);
   const Vector bounded = hn::IfThenElse(hn::Gt(below, set(kGeluBound)), set(kGeluBound), below);
   const Vector one = set(1);
   const Vector square = hn::Mul(bounded, bounded);
   const Vector u2 = hn::Mul(bounded, hn::MulAdd(square, set(kGelu3), set(kGelu1)));
   const Vector e = exp_of(hn::Neg(hn::Abs(u2)));
-  const Vector share = hn::Div(one, hn::Add(one, e));
+  const Vector share = divide(one, hn::Add(one, e));
   const Vector s = hn::Mul(hn::IfThenElse(hn::Lt(u2, hn::Zero(kFloats)), e, one), share);
   const Vector s_slope = hn::Mul(hn::Mul(e, share), share);
   const Vector u2_slope = hn::MulAdd(square, set(3 * kGelu3), set(kGelu1));

@@ -55,8 +55,8 @@ HWY_INLINE void adamw_step(float* p, float* m, float* v, const float* g, Index c
       hn::MulAdd(set(scalars.one_minus_beta1), d, hn::Mul(set(scalars.beta1), load(m, count)));
   const Vector variance =
       hn::MulAdd(hn::Mul(set(scalars.one_minus_beta2), d), d, hn::Mul(set(scalars.beta2), load(v, count)));
-  const Vector root = hn::Add(hn::Div(hn::Sqrt(variance), set(scalars.sqrt_bias2)), set(scalars.epsilon));
-  const Vector step = hn::Div(hn::Mul(set(scalars.step_size), moment), root);
+  const Vector root = hn::Add(divide(hn::Sqrt(variance), set(scalars.sqrt_bias2)), set(scalars.epsilon));
+  const Vector step = divide(hn::Mul(set(scalars.step_size), moment), root);
   store(moment, m, count);
   store(variance, v, count);
   store(hn::Sub(hn::Mul(load(p, count), set(scalars.decay)), step), p, count);

@@ -28,6 +28,16 @@ inline constexpr Index kLanes = HWY_LANES(float);
 
 HWY_INLINE Vector set(float value) { return hn::Set(kFloats, value); }
 
+/// a / b, rounded once.
+HWY_INLINE Vector divide(Vector a, Vector b) {
+#if HWY_TARGET == HWY_EMU128
+  for (Index i = 0; i < kLanes; ++i) a.raw[i] /= b.raw[i];  // Highway 1.2's gives 0 where b is 0
+  return a;
+#else
+  return hn::Div(a, b);
+#endif
+}
+
 /// The first `count` < kLanes elements at p, the other lanes being `rest`; reads nothing beyond.
 HWY_INLINE Vector load_first(const float* p, Index count, float rest) {
 #if HWY_CAP_GE256

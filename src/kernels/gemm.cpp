@@ -83,13 +83,13 @@ HWY_NOINLINE void multiply_tile(Index depth, const float* a, Index a_row, Index 
   }
   // A pointer for every three rows: their strides 0, 1 and 2 then are addressing modes.
   const float* a0 = a;
-  const float* a3 = a + 3 * a_row;
-  const float* a6 = a + 6 * a_row;
-  const float* a9 = a + 9 * a_row;
+  const float* a3 = kRows > 3 ? a + 3 * a_row : a;
+  const float* a6 = kRows > 6 ? a + 6 * a_row : a;
+  const float* a9 = kRows > 9 ? a + 9 * a_row : a;
   for (Index p = 0; p < depth; ++p) {
     const Vector b_first = hn::LoadU(kFloats, panel);
     const Vector b_last = hn::LoadU(kFloats, panel + kLast);
-    asm("" : "+r"(a0), "+r"(a3), "+r"(a6), "+r"(a9));
+    asm("" : "+r"(a0), "+r"(a3), "+r"(a6), "+r"(a9));  // else GCC 12 keeps the four in one vector register
 #define WAFER_STEP(i)                                                         \
   if constexpr (i < kRows) {                                                  \
     const float* from = i < 3 ? a0 : i < 6 ? a3 : i < 9 ? a6 : a9;            \

@@ -6,11 +6,10 @@ namespace wafer::inline v0 {
 
 namespace {
 
-std::string located(const std::string& message, const std::source_location& where) {
-  const std::string_view path = where.file_name();
+std::string located(const std::string& message, std::string_view path, int line) {
   const auto slash = path.rfind('/');
   return "internal error at " + std::string(path.substr(slash == path.npos ? 0 : slash + 1)) + ":" +
-         std::to_string(where.line()) + ": " + message;
+         std::to_string(line) + ": " + message;
 }
 
 }  // namespace
@@ -22,7 +21,7 @@ CompileError::~CompileError() = default;
 RunError::~RunError() = default;
 InternalError::~InternalError() = default;
 
-InternalError::InternalError(const std::string& message, std::source_location where)
-    : Error(located(message, where)) {}
+InternalError::InternalError(const std::string& message, const char* file, int line)
+    : Error(located(message, file, line)) {}
 
 }  // namespace wafer::inline v0

@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <source_location>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -41,8 +40,9 @@ class RunError : public Error {
 /// A fault of wafer itself; the message carries file and line.
 class InternalError : public Error {
  public:
-  explicit InternalError(const std::string& message,
-                         std::source_location where = std::source_location::current());
+  // (std::source_location is missing from Clang 14 with this standard library.)
+  explicit InternalError(const std::string& message, const char* file = __builtin_FILE(),
+                         int line = __builtin_LINE());
   ~InternalError() override;
 };
 

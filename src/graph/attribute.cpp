@@ -42,4 +42,31 @@ std::string text_of(const std::vector<Attribute>& attributes) {
   return out;
 }
 
+namespace detail {
+
+namespace {
+
+template <class T>
+void add(std::vector<Attribute>& out, std::string_view name, const T& value) {
+  Attribute& attribute = out.emplace_back();
+  attribute.name = name;
+  attribute.value = value;
+}
+
+}  // namespace
+
+void append(std::vector<Attribute>& out, std::string_view name, double value) { add(out, name, value); }
+void append(std::vector<Attribute>& out, std::string_view name, Index value) { add(out, name, value); }
+void append(std::vector<Attribute>& out, std::string_view name, bool value) { add(out, name, value); }
+void append(std::vector<Attribute>& out, std::string_view name, const std::string& value) { add(out, name, value); }
+void append(std::vector<Attribute>& out, std::string_view name, DType value) { add(out, name, value); }
+void append(std::vector<Attribute>& out, std::string_view name, const std::vector<Index>& value) {
+  add(out, name, value);
+}
+void append(std::vector<Attribute>& out, std::string_view name, const std::vector<double>& value) {
+  add(out, name, value);
+}
+
+}  // namespace detail
+
 }  // namespace wafer::inline v0

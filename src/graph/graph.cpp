@@ -70,7 +70,7 @@ Graph Tensor::graph() const {
 
 Graph::Graph() : data_(std::make_shared<GraphData>()) {}
 
-Axis Graph::axis(std::string name, Index greatest_extent) {
+Axis Graph::axis(std::string name, Index greatest_extent) const {
   for (const Axis& axis : data_->axes) {
     if (axis.name == name) throw UserError("axis '" + name + "': expected a new name, got one that is there");
   }
@@ -82,7 +82,7 @@ Axis Graph::axis(std::string name, Index greatest_extent) {
   return data_->axes.back();
 }
 
-Tensor Graph::input(std::string name, std::initializer_list<Extent> shape, DType dtype) {
+Tensor Graph::input(std::string name, std::initializer_list<Extent> shape, DType dtype) const {
   for (const FeedInfo& feed : data_->feeds) {
     if (feed.name == name) throw UserError("input '" + name + "': expected a new name, got one that is there");
   }
@@ -109,7 +109,7 @@ Tensor Graph::input(std::string name, std::initializer_list<Extent> shape, DType
   return Tensor(data_, data_->add_source(NodeKind::input, source, type, tags));
 }
 
-Tensor Graph::constant(double value, DType dtype) {
+Tensor Graph::constant(double value, DType dtype) const {
   const auto scalar = [&](auto typed) {
     std::vector<std::byte> bytes(sizeof typed);
     std::memcpy(bytes.data(), &typed, sizeof typed);
@@ -127,10 +127,10 @@ Tensor Graph::constant(double value, DType dtype) {
   return scalar(static_cast<std::int32_t>(value));
 }
 
-Tensor Graph::constant(std::span<const float> values, const Shape& shape) {
+Tensor Graph::constant(std::span<const float> values, const Shape& shape) const {
   return dense_constant(data_, values, shape);
 }
-Tensor Graph::constant(std::span<const std::int32_t> values, const Shape& shape) {
+Tensor Graph::constant(std::span<const std::int32_t> values, const Shape& shape) const {
   return dense_constant(data_, values, shape);
 }
 

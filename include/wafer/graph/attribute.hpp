@@ -54,11 +54,19 @@ constexpr int member_count() {
   }
 }
 
+// One overload for each type that an attribute may have; compiled once, in the library.
+void append(std::vector<Attribute>& out, std::string_view name, double value);
+void append(std::vector<Attribute>& out, std::string_view name, Index value);
+void append(std::vector<Attribute>& out, std::string_view name, bool value);
+void append(std::vector<Attribute>& out, std::string_view name, const std::string& value);
+void append(std::vector<Attribute>& out, std::string_view name, DType value);
+void append(std::vector<Attribute>& out, std::string_view name, const std::vector<Index>& value);
+void append(std::vector<Attribute>& out, std::string_view name, const std::vector<double>& value);
+
 template <class T>
 std::vector<Attribute> attributes_of(const T& op) {
   std::vector<Attribute> out;
-  std::apply([&](const auto&... entry) { (out.push_back({entry.name, AttributeValue(op.*entry.member)}), ...); },
-             T::attributes());
+  std::apply([&](const auto&... entry) { (append(out, entry.name, op.*entry.member), ...); }, T::attributes());
   return out;
 }
 

@@ -34,14 +34,14 @@ class Graph {
   explicit Graph(std::shared_ptr<GraphData> data) : data_(std::move(data)) {}
 
   /// A named axis with its greatest extent (>= 1). Throws UserError where the name is taken.
-  Axis axis(std::string name, Index greatest_extent);
+  Axis axis(std::string name, Index greatest_extent) const;
   /// Something to be fed, f32 or i32. Throws UserError where the name is taken or the dtype is another.
-  Tensor input(std::string name, std::initializer_list<Extent> shape, DType dtype = DType::f32);
+  Tensor input(std::string name, std::initializer_list<Extent> shape, DType dtype = DType::f32) const;
   /// A scalar; it is rounded to the dtype.
-  Tensor constant(double value, DType dtype = DType::f32);
+  Tensor constant(double value, DType dtype = DType::f32) const;
   /// A dense tensor, copied. Throws UserError where the number of elements is not the shape's.
-  Tensor constant(std::span<const float> values, const Shape& shape);
-  Tensor constant(std::span<const std::int32_t> values, const Shape& shape);
+  Tensor constant(std::span<const float> values, const Shape& shape) const;
+  Tensor constant(std::span<const std::int32_t> values, const Shape& shape) const;
 
   /// The layer path in which ops and parameters are made now.
   std::string scope() const { return data_->scopes[data_->scope].path; }

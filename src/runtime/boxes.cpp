@@ -1,0 +1,79 @@
+// SPDX-FileCopyrightText: The wafer authors
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/boxes.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+namespace wafer::inline v0 {
+
+Box intersection(const Box& a, const Box& b) {
+  Box out;
+  out.rank = a.rank;
+  for (int d = 0; d < a.rank; ++d) {
+    const auto i = static_cast<std::size_t>(d);
+    out.range[i] = {std::max(a.range[i].begin, b.range[i].begin), std::min(a.range[i].end, b.range[i].end)};
+  }
+  return out;
+}
+
+Index copy_box(const Box& box, Index size, const StridedBox& from, const StridedBox& to) {
+  if (box.empty()) return 0;
+  // The innermost dimensions that are dense on both sides are copied in one run.
+  Index run = size;
+  int outer = box.rank;
+  while (outer > 0) {
+    const auto i = static_cast<std::size_t>(outer - 1);
+    const bool dense = from.stride[i] * size == run && to.stride[i] * size == run;
+    if (!dense && box.range[i].size() != 1) break;
+    run *= box.range[i].size();
+    --outer;
+  }
+  std::array<Index, kMaxRank> index{};
+  const std::byte* source = from.data;
+  std::byte* target = to.data;
+  Index copied = 0;
+  for (;;) {
+    std::memcpy(target, source, static_cast<std::size_t>(run));
+    copied += run;
+    int d = outer - 1;
+    for (; d >= 0; --d) {
+      const auto i = static_cast<std::size_t>(d);
+      source += from.stride[i] * size;
+      target += to.stride[i] * size;
+      if (++index[i] < box.range[i].size()) break;
+      source -= from.stride[i] * size * index[i];
+      target -= to.stride[i] * size * index[i];
+      index[i] = 0;
+    }
+    if (d < 0) return copied;
+  }
+}
+
+BufferView::BufferView(const ExecutableData& data, std::uint32_t buffer, const Grid& grid, const Place& place,
+                       std::span<const Index> axes) {
+  const BufferRecord& record = data.buffers[buffer];
+  held_.rank = record.rank;
+  offset_ = record.offset;
+  size_ = size_of(record.dtype);
+  for (int d = 0; d < record.rank; ++d) {
+    const auto i = static_cast<std::size_t>(d);
+    const BufferDim& dim = data.dims[record.first_dim + i];
+    held_.range[i] = range_of(dim.division, grid, place, axes);
+    stride_[i] = dim.stride;
+  }
+}
+
+StridedBox BufferView::at(const Box& box, std::byte* arena) const {
+  StridedBox out;
+  out.stride = stride_;
+  Index offset = 0;
+  for (int d = 0; d < box.rank; ++d) {
+    const auto i = static_cast<std::size_t>(d);
+    offset += (box.range[i].begin - held_.range[i].begin) * stride_[i];
+  }
+  out.data = arena + offset_ + (box.empty() ? 0 : offset * size_);
+  return out;
+}
+
+}  // namespace wafer::inline v0

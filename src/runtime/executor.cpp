@@ -1,0 +1,163 @@
+// SPDX-FileCopyrightText: The wafer authors
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/executor.hpp"
+
+#include "runtime/worker.hpp"
+
+#include <wafer/error.hpp>
+
+#include <algorithm>
+
+namespace wafer::inline v0 {
+
+Executor::Executor(const ExecutableData& data, RunState& state, int threads)
+    : data_(data),
+      state_(state),
+      workers_(threads),
+      slots_(std::make_unique<Slot[]>(static_cast<std::size_t>(threads))),
+      computed_(std::make_unique<std::atomic<std::uint8_t>[]>(static_cast<std::size_t>(data.blocks()))) {
+  for (const ProgramRecord& program : data.programs) tickets_.push_back(number(program));
+  for (int w = 0; w < threads; ++w) worker_.push_back(std::make_unique<Worker>(*this, w));
+}
+
+Executor::~Executor() = default;
+
+std::int64_t Executor::blocks_of(const ActionRecord& action) const {
+  return action.kind == ActionKind::transfer && action.to_dram ? 1 : data_.blocks();
+}
+
+Executor::Tickets Executor::number(const ProgramRecord& program) const {
+  Tickets tickets;
+  std::int64_t at = 0;
+  constexpr std::size_t kRegionCount = 4;
+  std::array<std::int64_t, kRegionCount> length{};
+  std::size_t region = 0;
+  for (std::uint32_t a = 0; a < program.actions.size(); ++a) {
+    while (a >= program.region_end[region]) {
+      length[region] = at;
+      if (region < 2) at = 0;  // epilogue and commit share one numbering, so that one range of tickets ends the step
+      ++region;
+    }
+    tickets.first.push_back(at);
+    at += blocks_of(program.actions[a]) * program.actions[a].tiles;
+  }
+  for (; region < kRegionCount; ++region) {
+    length[region] = at;
+    if (region < 2) at = 0;
+  }
+  tickets.prologue = length[0];
+  tickets.body = length[1];
+  tickets.commit = length[2];
+  tickets.epilogue = length[3];
+  tickets.total = tickets.prologue + tickets.body * program.grid.micro_batches + tickets.epilogue;
+  return tickets;
+}
+
+Place Executor::place_of(const ActionRecord& action, std::int64_t instance, Index micro_batch) const {
+  // A chain along columns visits all rows of a column before the next one, so that links follow each other.
+  Place place;
+  place.micro_batch = micro_batch;
+  if (action.kind == ActionKind::compute && action.chain == 1) {
+    place.block = {instance % data_.parts[0], instance / data_.parts[0]};
+  } else {
+    place.block = {instance / data_.parts[1], instance % data_.parts[1]};
+  }
+  return place;
+}
+
+std::int64_t Executor::instance_of(const ActionRecord& action, const Place& place) const {
+  if (action.kind == ActionKind::compute && action.chain == 1) return place.block[1] * data_.parts[0] + place.block[0];
+  return place.block[0] * data_.parts[1] + place.block[1];
+}
+
+std::int64_t Executor::region_begin(std::uint32_t action, Index micro_batch) const {
+  if (action < program_->region_end[0]) return 0;
+  if (action < program_->region_end[1]) return numbers_->prologue + micro_batch * numbers_->body;
+  return numbers_->prologue + program_->grid.micro_batches * numbers_->body;
+}
+
+// The ticket after the last one of an action: in one block, or in all.
+std::int64_t Executor::end_of(std::int32_t index, Index micro_batch, const Place* place) const {
+  if (index < 0) return 0;
+  const auto a = static_cast<std::uint32_t>(index);
+  const ActionRecord& action = program_->actions[a];
+  const std::int64_t blocks = blocks_of(action);
+  const std::int64_t instances = place && blocks > 1 ? instance_of(action, *place) + 1 : blocks;
+  return region_begin(a, micro_batch) + numbers_->first[a] + instances * action.tiles;
+}
+
+std::int64_t Executor::must_follow(const Claim& claim, const Place& place) const {
+  const ActionRecord& action = program_->actions[claim.action];
+  const Waits& w = action.waits;
+  // What comes before the body, or in it, was last run by the last micro-batch.
+  const bool in_body = claim.action >= program_->region_end[0] && claim.action < program_->region_end[1];
+  const Index now = in_body ? claim.micro_batch : program_->grid.micro_batches - 1;
+  std::int64_t end = std::max(end_of(w.own, now, &place), end_of(w.all, now, nullptr));
+  if (in_body && now > 0) {
+    end = std::max({end, end_of(w.own_before, now - 1, &place), end_of(w.all_before, now - 1, nullptr)});
+  }
+  if (action.kind == ActionKind::compute && action.chain >= 0) {
+    // The link before in the chain: instances are numbered along it.
+    const std::int64_t width = data_.parts[action.chain == 0 ? 1 : 0];
+    const std::int64_t before = std::max<std::int64_t>(0, claim.instance - width + 1);
+    const std::int64_t first = region_begin(claim.action, claim.micro_batch) + numbers_->first[claim.action];
+    if (claim.instance >= width) end = std::max(end, first + before * action.tiles);
+  }
+  return end;
+}
+
+std::byte* Executor::arena_of(Space space, const Place& place) const {
+  if (space == Space::dram) return state_.dram.data();
+  return state_.blocks[static_cast<std::size_t>(place.block[0] * data_.parts[1] + place.block[1])].data();
+}
+
+void Executor::fail(std::exception_ptr error) noexcept {
+  if (!failed_.exchange(true, std::memory_order_acq_rel)) error_ = std::move(error);
+  cancelled_.store(true, std::memory_order_release);
+}
+
+void Executor::enter(void* self, int worker) {
+  Executor& executor = *static_cast<Executor*>(self);
+  // The caller's writes before the step are published by the epoch, since oneTBB's own order is invisible to the
+  // thread sanitizer; likewise the workers' by `left_`.
+  static_cast<void>(executor.epoch_.load(std::memory_order_acquire));
+  executor.worker_[static_cast<std::size_t>(worker)]->run();
+  executor.left_.fetch_add(1, std::memory_order_acq_rel);
+}
+
+void Executor::run(std::size_t program, std::stop_token stop) {
+  program_ = &data_.programs[program];
+  numbers_ = &tickets_[program];
+  stop_ = std::move(stop);
+  error_ = nullptr;
+  next_.store(0, std::memory_order_relaxed);
+  cancelled_.store(false, std::memory_order_relaxed);
+  failed_.store(false, std::memory_order_relaxed);
+  left_.store(0, std::memory_order_relaxed);
+  epoch_.fetch_add(1, std::memory_order_release);
+  workers_.run(&Executor::enter, this);
+  static_cast<void>(left_.load(std::memory_order_acquire));
+  stop_ = {};
+  if (failed_.load(std::memory_order_acquire)) std::rethrow_exception(std::exchange(error_, nullptr));
+}
+
+ExecutorStats Executor::stats() const {
+  ExecutorStats stats;
+  for (int w = 0; w < threads(); ++w) {
+    const Slot& slot = slots_[static_cast<std::size_t>(w)];
+    stats.workers += slot.tiles.load(std::memory_order_relaxed) > 0;
+    stats.moved_bytes += slot.moved_bytes.load(std::memory_order_relaxed);
+  }
+  for (Index b = 0; b < data_.blocks(); ++b) stats.blocks += computed_[static_cast<std::size_t>(b)].load(std::memory_order_relaxed);
+  return stats;
+}
+
+void Executor::clear_stats() {
+  for (int w = 0; w < threads(); ++w) {
+    slots_[static_cast<std::size_t>(w)].tiles.store(0, std::memory_order_relaxed);
+    slots_[static_cast<std::size_t>(w)].moved_bytes.store(0, std::memory_order_relaxed);
+  }
+  for (Index b = 0; b < data_.blocks(); ++b) computed_[static_cast<std::size_t>(b)].store(0, std::memory_order_relaxed);
+}
+
+}  // namespace wafer::inline v0

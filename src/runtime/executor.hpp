@@ -1,0 +1,119 @@
+// SPDX-FileCopyrightText: The wafer authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "runtime/arena.hpp"
+#include "runtime/boxes.hpp"
+#include "runtime/workers.hpp"
+
+#include <wafer/runtime/executable_data.hpp>
+
+#include <atomic>
+#include <exception>
+#include <limits>
+#include <memory>
+#include <stop_token>
+#include <vector>
+
+namespace wafer::inline v0 {
+
+/// What the workers of one step have done.
+struct ExecutorStats {
+  int workers = 0;        ///< that took part
+  Index blocks = 0;       ///< that computed
+  Index moved_bytes = 0;  ///< between arenas
+};
+
+/// Memory of a session, and the numbers that kernels see.
+struct RunState {
+  std::vector<Arena> blocks;  // one for each block of a mesh
+  Arena dram;
+  Arena scratch;
+  std::vector<Index> axes;    // run-time extents
+  std::uint64_t seed = 0;
+  Index step = 0;
+};
+
+/// Runs the steps of an executable on workers that claim tiles, in one order, from one counter.
+///
+/// A ticket is one tile of one action in one block and micro-batch; tickets are numbered in the order of the plan. A
+/// worker takes the next one and waits until all tickets before the action that it depends on are done: that is, until
+/// every other worker has published a later one. So a worker only ever waits for tickets that running workers hold, and
+/// any number of workers finishes the step. One counter and one published number for each worker are all that is shared.
+class Executor {
+ public:
+  Executor(const ExecutableData& data, RunState& state, int threads);
+  ~Executor();
+
+  /// Runs one step. Rethrows the first exception of a worker, after all have stopped; throws RunError where `stop` was
+  /// requested before the commit began. Variables are unchanged in both cases.
+  void run(std::size_t program, std::stop_token stop);
+
+  int threads() const { return workers_.threads(); }
+  ExecutorStats stats() const;
+  void clear_stats();
+
+  /// Called by each worker when it enters a step, before it claims anything. For tests.
+  using EnterHook = void(void* data, int worker);
+  void set_enter_hook(EnterHook* hook, void* data) {
+    hook_ = hook;
+    hook_data_ = data;
+  }
+
+ private:
+  static constexpr std::int64_t kIdle = std::numeric_limits<std::int64_t>::max();
+
+  // What a worker shares, on cache lines of its own.
+  struct alignas(128) Slot {
+    std::atomic<std::int64_t> ticket{kIdle};
+    std::atomic<Index> tiles{0}, moved_bytes{0};
+  };
+
+  // Tickets of one program, numbered within each region.
+  struct Tickets {
+    std::vector<std::int64_t> first;  // of each action, from its region's begin
+    std::int64_t prologue = 0, body = 0, epilogue = 0, commit = 0;
+    std::int64_t total = 0;
+  };
+
+  struct Claim {
+    std::uint32_t action = 0;
+    Index micro_batch = 0;
+    std::int64_t instance = 0;  // block of the action's own order
+    std::uint32_t tile = 0;
+  };
+
+  class Worker;
+
+  Tickets number(const ProgramRecord& program) const;
+  std::int64_t blocks_of(const ActionRecord& action) const;
+  Place place_of(const ActionRecord& action, std::int64_t instance, Index micro_batch) const;
+  std::int64_t instance_of(const ActionRecord& action, const Place& place) const;
+  std::int64_t region_begin(std::uint32_t action, Index micro_batch) const;
+  std::int64_t end_of(std::int32_t action, Index micro_batch, const Place* place) const;
+  std::int64_t must_follow(const Claim& claim, const Place& place) const;
+  std::byte* arena_of(Space space, const Place& place) const;
+  void fail(std::exception_ptr error) noexcept;
+  static void enter(void* self, int worker);
+
+  const ExecutableData& data_;
+  RunState& state_;
+  Workers workers_;
+  std::vector<Tickets> tickets_;
+  std::unique_ptr<Slot[]> slots_;
+  std::unique_ptr<std::atomic<std::uint8_t>[]> computed_;  // by block
+  std::vector<std::unique_ptr<Worker>> worker_;
+  // Of the step that runs.
+  const ProgramRecord* program_ = nullptr;
+  const Tickets* numbers_ = nullptr;
+  std::stop_token stop_;
+  std::exception_ptr error_;
+  EnterHook* hook_ = nullptr;
+  void* hook_data_ = nullptr;
+  alignas(128) std::atomic<std::int64_t> next_{0};
+  alignas(128) std::atomic<bool> cancelled_{false};
+  std::atomic<bool> failed_{false};
+  std::atomic<std::int64_t> epoch_{0}, left_{0};
+};
+
+}  // namespace wafer::inline v0

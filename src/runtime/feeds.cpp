@@ -1,0 +1,163 @@
+// SPDX-FileCopyrightText: The wafer authors
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/session_state.hpp"
+
+#include <wafer/error.hpp>
+
+#include <algorithm>
+#include <string>
+
+namespace wafer::inline v0 {
+
+namespace {
+
+constexpr Index kUnknown = -1;
+
+// Checks the feeds of one step, finds the run-time extents of the axes, and copies the data into planned memory.
+class FeedTaker {
+ public:
+  FeedTaker(SessionState& state, std::size_t program)
+      : state_(state), data_(*state.data), program_(data_.programs[program]), feed_of_(state.feed_of_input[program]) {}
+
+  void run(std::span<const Feed> feeds) {
+    std::fill(state_.fed.begin(), state_.fed.end(), nullptr);
+    for (const Feed& feed : feeds) assign(feed);
+    for (std::size_t f = 0; f < program_.feeds.size(); ++f) {
+      if (!state_.fed[f]) fail(program_.feeds[f].name, "a feed", "none");
+    }
+    std::fill(state_.run.axes.begin(), state_.run.axes.end(), kUnknown);
+    for (std::size_t f = 0; f < program_.feeds.size(); ++f) {
+      if (state_.fed[f]->shape) read_shape(f);
+    }
+    // A flat buffer may tell an axis that another one needs.
+    for (std::size_t round = 0; round < program_.feeds.size(); ++round) {
+      for (std::size_t f = 0; f < program_.feeds.size(); ++f) read_size(f);
+    }
+    for (std::size_t f = 0; f < program_.feeds.size(); ++f) check_size(f);
+    for (std::size_t a = 0; a < data_.axes.size(); ++a) {
+      if (state_.run.axes[a] == kUnknown) state_.run.axes[a] = data_.axes[a].extent;
+    }
+    for (std::size_t f = 0; f < program_.feeds.size(); ++f) copy(f);
+  }
+
+ private:
+  [[noreturn]] void fail(const std::string& name, const std::string& expected, const std::string& got) const {
+    throw RunError("step '" + program_.name + "', input '" + name + "': expected " + expected + ", got " + got);
+  }
+
+  void assign(const Feed& feed) {
+    int input = feed.handle.index;
+    if (input < 0) {
+      const auto at = std::find(state_.inputs.begin(), state_.inputs.end(), feed.name);
+      input = at == state_.inputs.end() ? -1 : static_cast<int>(at - state_.inputs.begin());
+    }
+    const bool known = input >= 0 && static_cast<std::size_t>(input) < feed_of_.size();
+    const int f = known ? feed_of_[static_cast<std::size_t>(input)] : -1;
+    if (f < 0) fail(known ? state_.inputs[static_cast<std::size_t>(input)] : std::string(feed.name), "an input of this step", "another name");
+    const std::string& name = program_.feeds[static_cast<std::size_t>(f)].name;
+    if (state_.fed[static_cast<std::size_t>(f)]) fail(name, "one feed", "two");
+    const DType dtype = buffer(static_cast<std::size_t>(f)).dtype;
+    if (feed.dtype != dtype) fail(name, std::string(name_of(dtype)), std::string(name_of(feed.dtype)));
+    state_.fed[static_cast<std::size_t>(f)] = &feed;
+  }
+
+  const BufferRecord& buffer(std::size_t f) const { return data_.buffers[program_.feeds[f].buffer]; }
+  const Division& dim(std::size_t f, int d) const {
+    return data_.dims[buffer(f).first_dim + static_cast<std::uint32_t>(d)].division;
+  }
+
+  void set_axis(std::size_t f, int axis, Index extent) {
+    const Axis& of = data_.axes[static_cast<std::size_t>(axis)];
+    Index& known = state_.run.axes[static_cast<std::size_t>(axis)];
+    const std::string& name = program_.feeds[f].name;
+    if (extent > of.extent) {
+      fail(name, "at most " + std::to_string(of.extent) + " of axis '" + of.name + "'", std::to_string(extent));
+    }
+    if (known != kUnknown && known != extent) {
+      fail(name, std::to_string(known) + " of axis '" + of.name + "' as in another feed", std::to_string(extent));
+    }
+    known = extent;
+  }
+
+  void read_shape(std::size_t f) {
+    const Shape& shape = *state_.fed[f]->shape;
+    const std::string& name = program_.feeds[f].name;
+    if (shape.rank() != buffer(f).rank) {
+      fail(name, "a shape of rank " + std::to_string(buffer(f).rank), shape.text());
+    }
+    for (int d = 0; d < shape.rank(); ++d) {
+      const Division& division = dim(f, d);
+      if (division.axis >= 0) {
+        set_axis(f, division.axis, shape[d]);
+      } else if (shape[d] != division.extent) {
+        fail(name, std::to_string(division.extent) + " in dimension " + std::to_string(d), shape.text());
+      }
+    }
+    if (shape.size() != state_.fed[f]->size) {
+      fail(name, std::to_string(shape.size()) + " elements for shape " + shape.text(), std::to_string(state_.fed[f]->size));
+    }
+  }
+
+  // Where one axis of a flat buffer is unknown, its size says how long that is.
+  void read_size(std::size_t f) {
+    int unknown = -1, count = 0;
+    Index known = 1;
+    for (int d = 0; d < buffer(f).rank; ++d) {
+      const Division& division = dim(f, d);
+      if (division.axis < 0) {
+        known *= division.extent;
+      } else if (state_.run.axes[static_cast<std::size_t>(division.axis)] != kUnknown) {
+        known *= state_.run.axes[static_cast<std::size_t>(division.axis)];
+      } else {
+        unknown = division.axis;
+        ++count;
+      }
+    }
+    if (count != 1 || known == 0) return;
+    const Index size = state_.fed[f]->size;
+    if (size % known != 0) {
+      fail(program_.feeds[f].name, "a multiple of " + std::to_string(known) + " elements", std::to_string(size));
+    }
+    set_axis(f, unknown, size / known);
+  }
+
+  void check_size(std::size_t f) const {
+    Index expected = 1;
+    for (int d = 0; d < buffer(f).rank; ++d) {
+      const Division& division = dim(f, d);
+      const Index extent = division.axis < 0 ? division.extent : state_.run.axes[static_cast<std::size_t>(division.axis)];
+      if (extent == kUnknown) {
+        if (expected == 0 || state_.fed[f]->size == 0) return;  // nothing to copy, whatever the axis
+        fail(program_.feeds[f].name, "a shape, since more than one axis is unknown",
+             std::to_string(state_.fed[f]->size) + " elements");
+      }
+      expected *= extent;
+    }
+    if (expected != state_.fed[f]->size) {
+      fail(program_.feeds[f].name, std::to_string(expected) + " elements", std::to_string(state_.fed[f]->size));
+    }
+  }
+
+  void copy(std::size_t f) const {
+    const BufferView view(data_, program_.feeds[f].buffer, Grid{data_.parts, 1}, Place{}, state_.run.axes);
+    StridedBox dense;
+    dense.data = static_cast<std::byte*>(const_cast<void*>(state_.fed[f]->data));
+    Index stride = 1;
+    for (int d = buffer(f).rank - 1; d >= 0; --d) {
+      dense.stride[static_cast<std::size_t>(d)] = stride;
+      stride *= view.held().range[static_cast<std::size_t>(d)].size();
+    }
+    copy_box(view.held(), view.element_size(), dense, view.at(view.held(), state_.run.dram.data()));
+  }
+
+  SessionState& state_;
+  const ExecutableData& data_;
+  const ProgramRecord& program_;
+  const std::vector<int>& feed_of_;
+};
+
+}  // namespace
+
+void SessionState::take_feeds(std::size_t program, std::span<const Feed> feeds) { FeedTaker(*this, program).run(feeds); }
+
+}  // namespace wafer::inline v0

@@ -1,0 +1,175 @@
+// SPDX-FileCopyrightText: The wafer authors
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/session_state.hpp"
+
+#include <wafer/error.hpp>
+#include <wafer/io/safetensors.hpp>
+#include <wafer/runtime/session.hpp>
+
+#include <algorithm>
+
+namespace wafer::inline v0 {
+
+double FetchedTensor::scalar() const {
+  if (type_.shape.size() != 1) {
+    throw RunError("result '" + std::string(name_) + "': expected one element, got " + text_of(type_));
+  }
+  switch (type_.dtype) {
+    case DType::f32: return static_cast<double>(*static_cast<const float*>(data_));
+    case DType::f64: return *static_cast<const double*>(data_);
+    case DType::i32: return static_cast<double>(*static_cast<const std::int32_t*>(data_));
+    case DType::boolean: return *static_cast<const bool*>(data_) ? 1 : 0;
+  }
+  return 0;
+}
+
+void FetchedTensor::check(DType asked) const {
+  if (asked != type_.dtype) {
+    throw RunError("result '" + std::string(name_) + "': expected to be read as " + std::string(wafer::name_of(type_.dtype)) +
+                   ", got " + std::string(wafer::name_of(asked)));
+  }
+}
+
+FetchedTensor Result::operator[](std::string_view name) const {
+  if (!state_) throw RunError("result '" + std::string(name) + "': expected one of a step, got an empty handle");
+  if (generation_ != state_->generation) {
+    throw RunError("result '" + std::string(name) + "': expected one of the session's last step, got a stale one");
+  }
+  const ExecutableData& data = *state_->data;
+  for (const FetchRecord& fetch : data.programs[program_].fetches) {
+    if (fetch.name != name) continue;
+    const BufferRecord& buffer = data.buffers[fetch.buffer];
+    const BufferView view(data, fetch.buffer, Grid{data.parts, 1}, Place{}, state_->run.axes);
+    std::array<Index, kMaxRank> extents{};
+    for (int d = 0; d < buffer.rank; ++d) extents[static_cast<std::size_t>(d)] = view.held().range[static_cast<std::size_t>(d)].size();
+    const Shape shape(std::span<const Index>(extents.data(), static_cast<std::size_t>(buffer.rank)));
+    return FetchedTensor(state_->run.dram.data() + buffer.offset, {buffer.dtype, shape}, fetch.name);
+  }
+  throw RunError("result '" + std::string(name) + "': expected a name that step '" + data.programs[program_].name +
+                 "' fetches, got another");
+}
+
+Session::Session(Executable executable, SessionOptions options)
+    : state_(std::make_shared<SessionState>(executable.data(), options)) {}
+
+Result Session::step(StepHandle handle, std::span<const Feed> feeds, std::stop_token stop) {
+  const auto program = static_cast<std::size_t>(handle.index);
+  if (handle.index < 0 || program >= state_->data->programs.size()) {
+    throw RunError("step: expected a handle of this session, got " + std::to_string(handle.index));
+  }
+  const BusyGuard guard(*state_);
+  ++state_->generation;
+  state_->take_feeds(program, feeds);
+  RunState& run = state_->run;
+  ++run.step;
+  try {
+    state_->executor->run(program, std::move(stop));
+  } catch (...) {
+    --run.step;
+    throw;
+  }
+  if (!state_->data->programs[program].trains) --run.step;
+  Result result;
+  result.state_ = state_;
+  result.program_ = program;
+  result.generation_ = state_->generation;
+  return result;
+}
+
+Result Session::step(std::string_view name, std::span<const Feed> feeds, std::stop_token stop) {
+  return step(bind_step(name), feeds, std::move(stop));
+}
+Result Session::step(std::string_view name, std::initializer_list<Feed> feeds, std::stop_token stop) {
+  return step(bind_step(name), std::span<const Feed>(feeds.begin(), feeds.size()), std::move(stop));
+}
+Result Session::step(StepHandle handle, std::initializer_list<Feed> feeds, std::stop_token stop) {
+  return step(handle, std::span<const Feed>(feeds.begin(), feeds.size()), std::move(stop));
+}
+Result Session::step(std::initializer_list<Feed> feeds, std::stop_token stop) {
+  if (state_->data->programs.size() != 1) {
+    throw RunError("step: expected the name of one of " + std::to_string(state_->data->programs.size()) +
+                   " steps, got none");
+  }
+  return step(StepHandle{0}, std::span<const Feed>(feeds.begin(), feeds.size()), std::move(stop));
+}
+
+InputHandle Session::bind(std::string_view input) const {
+  const auto at = std::find(state_->inputs.begin(), state_->inputs.end(), input);
+  if (at == state_->inputs.end()) {
+    throw RunError("input '" + std::string(input) + "': expected one that a step reads, got another name");
+  }
+  return {static_cast<int>(at - state_->inputs.begin())};
+}
+
+StepHandle Session::bind_step(std::string_view step) const { return {static_cast<int>(state_->program_index(step))}; }
+
+std::vector<VariableDescription> Session::variables() const {
+  std::vector<VariableDescription> out;
+  for (const VariableRecord& variable : state_->data->variables) {
+    out.push_back({variable.path, state_->shape_of(variable.buffer), variable.trained});
+  }
+  return out;
+}
+
+std::vector<float> Session::get(std::string_view path) const {
+  const BusyGuard guard(*state_);
+  const VariableRecord& variable = state_->variable(path);
+  std::vector<float> values(static_cast<std::size_t>(state_->shape_of(variable.buffer).size()));
+  state_->read(variable.buffer, reinterpret_cast<std::byte*>(values.data()));
+  return values;
+}
+
+void Session::set(std::string_view path, std::span<const float> values) {
+  const BusyGuard guard(*state_);
+  const VariableRecord& variable = state_->variable(path);
+  const Shape shape = state_->shape_of(variable.buffer);
+  if (static_cast<Index>(values.size()) != shape.size()) {
+    throw RunError("parameter '" + std::string(path) + "': expected " + std::to_string(shape.size()) + " elements for " +
+                   shape.text() + ", got " + std::to_string(values.size()));
+  }
+  state_->write(variable.buffer, reinterpret_cast<const std::byte*>(values.data()));
+}
+
+void Session::save(const std::string& path) const {
+  std::vector<std::vector<float>> values;
+  std::vector<io::Entry> entries;
+  for (const VariableRecord& variable : state_->data->variables) {
+    if (!variable.trained) continue;
+    values.push_back(get(variable.path));
+    const Shape shape = state_->shape_of(variable.buffer);
+    entries.push_back({variable.path, DType::f32, {shape.begin(), shape.end()}, std::as_bytes(std::span<const float>(values.back()))});
+  }
+  io::write_safetensors(path, entries);
+}
+
+void Session::load(const std::string& path) {
+  const io::SafetensorsFile file(path);
+  const BusyGuard guard(*state_);
+  std::vector<std::pair<std::uint32_t, const io::Entry*>> found;
+  for (const VariableRecord& variable : state_->data->variables) {
+    if (!variable.trained) continue;
+    const io::Entry* entry = file.find(variable.path);
+    const Shape shape = state_->shape_of(variable.buffer);
+    if (!entry) throw UserError(path + ": expected parameter '" + variable.path + "', got a file without it");
+    const bool same = std::equal(entry->shape.begin(), entry->shape.end(), shape.begin(), shape.end());
+    if (!same || entry->dtype != DType::f32) {
+      std::string got = std::string(wafer::name_of(entry->dtype)) + "[";
+      for (std::size_t d = 0; d < entry->shape.size(); ++d) got += (d ? ", " : "") + std::to_string(entry->shape[d]);
+      throw UserError(path + ": expected parameter '" + variable.path + "' as f32" + shape.text() + ", got " + got + "]");
+    }
+    found.emplace_back(variable.buffer, entry);
+  }
+  if (found.size() != file.entries().size()) {
+    for (const io::Entry& entry : file.entries()) {
+      const bool known = std::any_of(found.begin(), found.end(), [&](const auto& f) { return f.second == &entry; });
+      if (!known) throw UserError(path + ": expected parameters of the plan only, got '" + entry.name + "'");
+    }
+  }
+  for (const auto& [buffer, entry] : found) state_->write(buffer, entry->data.data());
+}
+
+Index Session::steps() const { return state_->run.step; }
+Index Session::threads() const { return state_->executor->threads(); }
+Plan Session::plan() const { return Plan(state_->data); }
+
+}  // namespace wafer::inline v0

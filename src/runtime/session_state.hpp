@@ -1,0 +1,53 @@
+// SPDX-FileCopyrightText: The wafer authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "runtime/executor.hpp"
+
+#include <wafer/runtime/session.hpp>
+
+#include <atomic>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace wafer::inline v0 {
+
+/// What a session owns; results share it.
+struct SessionState {
+  /// `fill`: the byte that all arenas are filled with beforehand; for tests, which look for what was never written.
+  SessionState(std::shared_ptr<const ExecutableData> executable, const SessionOptions& options,
+               std::optional<std::uint8_t> fill = {});
+
+  std::shared_ptr<const ExecutableData> data;
+  RunState run;
+  std::unique_ptr<Executor> executor;
+  std::vector<std::string> inputs;             // names of all inputs; a handle is an index
+  std::vector<std::vector<int>> feed_of_input;  // by program and input: index of the program's feeds, -1 for none
+  std::vector<const Feed*> fed;                // scratch of a step: by feed of the program
+  std::uint64_t generation = 0;                // counts steps, failed ones too
+  std::atomic<bool> busy{false};
+
+  std::size_t program_index(std::string_view name) const;
+  const VariableRecord& variable(std::string_view path) const;
+  Shape shape_of(std::uint32_t buffer) const;
+  /// Copies a variable between its pieces in all blocks and a dense buffer.
+  void read(std::uint32_t buffer, std::byte* dense) const;
+  void write(std::uint32_t buffer, const std::byte* dense);
+  void take_feeds(std::size_t program, std::span<const Feed> feeds);
+};
+
+/// Marks the session as in use for as long as it lives; throws RunError where it is already.
+class BusyGuard {
+ public:
+  explicit BusyGuard(SessionState& state);
+  ~BusyGuard();
+  BusyGuard(const BusyGuard&) = delete;
+  BusyGuard& operator=(const BusyGuard&) = delete;
+
+ private:
+  SessionState& state_;
+};
+
+}  // namespace wafer::inline v0

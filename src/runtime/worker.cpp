@@ -1,0 +1,247 @@
+// SPDX-FileCopyrightText: The wafer authors
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/worker.hpp"
+
+#include <wafer/error.hpp>
+
+#include <algorithm>
+#include <thread>
+
+namespace wafer::inline v0 {
+
+namespace {
+
+constexpr int kSpins = 2000;  // of a few nanoseconds each, before the CPU is offered to others
+
+void pause() {
+#if defined(__x86_64__)
+  __builtin_ia32_pause();
+#endif
+}
+
+}  // namespace
+
+Executor::Worker::Worker(Executor& executor, int id)
+    : executor_(executor), data_(executor.data_), slot_(executor.slots_[static_cast<std::size_t>(id)]), id_(id) {
+  std::size_t factors = 0, operands = 0;
+  for (const ProgramRecord& program : data_.programs) {
+    for (const ActionRecord& action : program.actions) {
+      factors = std::max<std::size_t>(factors, action.factors);
+      operands = std::max<std::size_t>(operands, action.inputs + action.results);
+    }
+  }
+  ranges_.resize(factors);
+  tiles_.resize(operands);
+}
+
+void Executor::Worker::run() {
+  if (executor_.hook_) executor_.hook_(executor_.hook_data_, id_);
+  const Tickets& numbers = *executor_.numbers_;
+  const std::int64_t commit =
+      numbers.prologue + numbers.body * executor_.program_->grid.micro_batches + numbers.commit;
+  cursor_lap_ = -1;
+  context_.seed = executor_.state_.seed;
+  context_.step = executor_.state_.step;
+  context_.target = data_.target;
+  context_.axes = executor_.state_.axes;
+  context_.scratch = executor_.state_.scratch.data() + id_ * data_.scratch_bytes;
+  context_.scratch_bytes = data_.scratch_bytes;
+  // Before the first claim, so that whoever claims a later ticket knows that this worker may hold an earlier one.
+  slot_.ticket.store(0, std::memory_order_relaxed);
+  for (;;) {
+    const std::int64_t ticket = executor_.next_.fetch_add(1, std::memory_order_acq_rel);
+    if (ticket >= numbers.total) break;
+    slot_.ticket.store(ticket, std::memory_order_release);
+    try {
+      if (ticket < commit && executor_.stop_.stop_requested()) throw RunError("step: cancelled by its stop token");
+      Claim claim;
+      locate(ticket, claim);
+      const ActionRecord& action = executor_.program_->actions[claim.action];
+      const Place place = executor_.place_of(action, claim.instance, claim.micro_batch);
+      if (!wait_until_done(executor_.must_follow(claim, place))) break;
+      execute(claim, place);
+    } catch (...) {
+      executor_.fail(std::current_exception());
+      break;
+    }
+  }
+  slot_.ticket.store(kIdle, std::memory_order_release);
+}
+
+// Tickets only grow, so the search goes on where the last one ended.
+bool Executor::Worker::locate(std::int64_t ticket, Claim& claim) {
+  const ProgramRecord& program = *executor_.program_;
+  const Tickets& numbers = *executor_.numbers_;
+  std::int64_t lap = 0, at = ticket;
+  std::uint32_t begin = 0;
+  if (ticket >= numbers.prologue) {
+    at = ticket - numbers.prologue;
+    const std::int64_t body = numbers.body * program.grid.micro_batches;
+    if (at < body) {
+      claim.micro_batch = at / numbers.body;
+      lap = 1 + claim.micro_batch;
+      at %= numbers.body;
+      begin = program.region_end[0];
+    } else {
+      at -= body;
+      lap = 1 + program.grid.micro_batches;
+      begin = program.region_end[1];
+      claim.micro_batch = program.grid.micro_batches - 1;
+    }
+  }
+  if (lap != cursor_lap_) {
+    cursor_lap_ = lap;
+    cursor_ = begin;
+  }
+  const auto length = [&](std::uint32_t a) {
+    return executor_.blocks_of(program.actions[a]) * program.actions[a].tiles;
+  };
+  while (at >= numbers.first[cursor_] + length(cursor_)) ++cursor_;
+  at -= numbers.first[cursor_];
+  claim.action = cursor_;
+  claim.instance = at / program.actions[cursor_].tiles;
+  claim.tile = static_cast<std::uint32_t>(at % program.actions[cursor_].tiles);
+  return true;
+}
+
+bool Executor::Worker::wait_until_done(std::int64_t ticket) const {
+  for (int w = 0; w < executor_.threads(); ++w) {
+    const std::atomic<std::int64_t>& other = executor_.slots_[static_cast<std::size_t>(w)].ticket;
+    if (w == id_) continue;
+    for (int spins = 0; other.load(std::memory_order_acquire) < ticket; ++spins) {
+      if (executor_.cancelled_.load(std::memory_order_acquire)) return false;
+      if (spins < kSpins) {
+        pause();
+      } else {
+        std::this_thread::yield();
+      }
+    }
+  }
+  return !executor_.cancelled_.load(std::memory_order_acquire);
+}
+
+void Executor::Worker::execute(const Claim& claim, const Place& place) {
+  const ActionRecord& action = executor_.program_->actions[claim.action];
+  if (action.kind == ActionKind::compute) {
+    compute(action, place, claim.tile);
+    const Index block = place.block[0] * data_.parts[1] + place.block[1];
+    executor_.computed_[static_cast<std::size_t>(block)].store(1, std::memory_order_relaxed);
+  } else {
+    transfer(action, place);
+  }
+  slot_.tiles.fetch_add(1, std::memory_order_relaxed);
+}
+
+void Executor::Worker::compute(const ActionRecord& action, const Place& place, std::uint32_t tile) {
+  const Grid& grid = executor_.program_->grid;
+  Index left = tile;
+  for (std::uint32_t f = 0; f < action.factors; ++f) {
+    const FactorRecord& factor = data_.factors[action.first_factor + f];
+    Range range = range_of(factor.division, grid, place, executor_.state_.axes);
+    if (factor.tile > 0) {
+      const Index begin = range.begin + (left % factor.tiles) * factor.tile;
+      left /= factor.tiles;
+      range = {std::min(begin, range.end), std::min(begin + factor.tile, range.end)};
+    }
+    ranges_[f] = range;
+  }
+  const bool linked = action.chain >= 0 && place.block[static_cast<std::size_t>(action.chain)] > 0;
+  context_.accumulate = linked || (action.sums_batch && place.micro_batch > 0);
+  for (std::uint32_t k = 0; k < action.inputs + action.results; ++k) {
+    tiles_[k] = tile_of(data_.operands[action.first_operand + k], place, nullptr, nullptr);
+  }
+  if (action.chain >= 0 && context_.accumulate) receive_sums(action, place);
+  const OpRecord& op = data_.ops[action.op];
+  context_.where = data_.places[op.where];
+  op.run(op.op.get(), context_, Tiles(tiles_.data(), action.inputs), Tiles(tiles_.data() + action.inputs, action.results));
+}
+
+// The piece of an operand that belongs to the current factor ranges.
+Tile Executor::Worker::tile_of(const OperandRecord& operand, const Place& place, StridedBox* memory, Box* box) {
+  const BufferRecord& buffer = data_.buffers[operand.buffer];
+  const Grid& grid = executor_.program_->grid;
+  const std::vector<Index>& axes = executor_.state_.axes;
+  Tile tile;
+  tile.dtype = buffer.dtype;
+  tile.rank = buffer.rank;
+  Index offset = 0;
+  bool empty = false;
+  for (int d = 0; d < buffer.rank; ++d) {
+    const auto i = static_cast<std::size_t>(d);
+    const BufferDim& dim = data_.dims[buffer.first_dim + i];
+    const OperandDim& of = data_.operand_dims[operand.first_dim + i];
+    const Range outer = of.factor < 0 ? Range{0, 1} : ranges_[static_cast<std::size_t>(of.factor)];
+    const Range range{outer.begin * of.inner, outer.end * of.inner};
+    const Division& division = dim.division;
+    const Index greatest = division.extent;
+    tile.extent[i] = range.size();
+    tile.origin[i] = range.begin;
+    tile.stride[i] = dim.stride;
+    tile.shape[i] = division.axis < 0 ? greatest : std::min(greatest, axes[static_cast<std::size_t>(division.axis)] * division.per);
+    if (division.direction < 0 && !division.micro) {
+      offset += range.begin * dim.stride;  // held from its first index
+    } else {
+      offset += (range.begin - range_of(division, grid, place, axes).begin) * dim.stride;
+    }
+    empty = empty || range.size() <= 0;
+    if (box) box->range[i] = range;
+  }
+  std::byte* const base = executor_.arena_of(buffer.space, place) + buffer.offset;
+  tile.data = base + (empty ? 0 : offset * size_of(buffer.dtype));
+  if (box) box->rank = buffer.rank;
+  if (memory) {
+    memory->data = static_cast<std::byte*>(tile.data);
+    memory->stride = tile.stride;
+  }
+  return tile;
+}
+
+// Takes over what the block before in the chain has summed so far (the last one, from the micro-batch before).
+void Executor::Worker::receive_sums(const ActionRecord& action, const Place& place) {
+  const auto dir = static_cast<std::size_t>(action.chain);
+  Place before = place;
+  before.block[dir] = place.block[dir] > 0 ? place.block[dir] - 1 : data_.parts[dir] - 1;
+  for (std::uint32_t r = 0; r < action.results; ++r) {
+    const OperandRecord& operand = data_.operands[action.first_operand + action.inputs + r];
+    Box box;
+    StridedBox from, to;
+    tile_of(operand, before, &from, &box);
+    tile_of(operand, place, &to, nullptr);
+    count_moved(copy_box(box, size_of(data_.buffers[operand.buffer].dtype), from, to));
+  }
+}
+
+void Executor::Worker::transfer(const ActionRecord& action, const Place& place) {
+  const Grid& grid = executor_.program_->grid;
+  const std::vector<Index>& axes = executor_.state_.axes;
+  const BufferRecord &from = data_.buffers[action.from], &to = data_.buffers[action.to];
+  const BufferView target(data_, action.to, grid, place, axes);
+  // Along each direction: the positions whose pieces are needed.
+  std::array<Range, kDirections> positions{};
+  for (std::size_t dir = 0; dir < kDirections; ++dir) {
+    const Index own = action.to_dram ? 0 : place.block[dir];
+    positions[dir] = {own, own + 1};
+    if (from.space == Space::dram) continue;
+    if (action.chain == static_cast<std::int8_t>(dir)) positions[dir] = {data_.parts[dir] - 1, data_.parts[dir]};
+    for (int d = 0; d < from.rank; ++d) {
+      const auto i = static_cast<std::size_t>(d);
+      if (data_.dims[from.first_dim + i].division.direction != static_cast<std::int8_t>(dir)) continue;
+      const bool same = data_.dims[to.first_dim + i].division.direction == static_cast<std::int8_t>(dir);
+      if (!same) positions[dir] = {0, data_.parts[dir]};
+    }
+  }
+  std::byte* const to_arena = executor_.arena_of(to.space, place);
+  Place source = place;
+  for (source.block[0] = positions[0].begin; source.block[0] < positions[0].end; ++source.block[0]) {
+    for (source.block[1] = positions[1].begin; source.block[1] < positions[1].end; ++source.block[1]) {
+      std::byte* const from_arena = executor_.arena_of(from.space, source);
+      if (action.from == action.to && from_arena == to_arena) continue;  // the chain's last block has the sum
+      const BufferView piece_view(data_, action.from, grid, source, axes);
+      const Box box = intersection(piece_view.held(), target.held());
+      const Index bytes = copy_box(box, target.element_size(), piece_view.at(box, from_arena), target.at(box, to_arena));
+      if (from_arena != to_arena) count_moved(bytes);
+    }
+  }
+}
+
+}  // namespace wafer::inline v0

@@ -1,0 +1,42 @@
+// SPDX-FileCopyrightText: The wafer authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "runtime/executor.hpp"
+
+#include <wafer/core/tile.hpp>
+
+#include <vector>
+
+namespace wafer::inline v0 {
+
+/// One worker of an executor: claims tickets, waits for what they depend on, and runs them. Its buffers are sized once.
+class Executor::Worker {
+ public:
+  Worker(Executor& executor, int id);
+
+  /// Takes part in the executor's current step until no ticket is left or the step is cancelled.
+  void run();
+
+ private:
+  bool locate(std::int64_t ticket, Claim& claim);
+  bool wait_until_done(std::int64_t ticket) const;
+  void execute(const Claim& claim, const Place& place);
+  void compute(const ActionRecord& action, const Place& place, std::uint32_t tile);
+  Tile tile_of(const OperandRecord& operand, const Place& place, StridedBox* memory, Box* box);
+  void receive_sums(const ActionRecord& action, const Place& place);
+  void transfer(const ActionRecord& action, const Place& place);
+  void count_moved(Index bytes) { slot_.moved_bytes.fetch_add(bytes, std::memory_order_relaxed); }
+
+  Executor& executor_;
+  const ExecutableData& data_;
+  Slot& slot_;
+  int id_;
+  std::uint32_t cursor_ = 0;       // action of the last claim
+  std::int64_t cursor_lap_ = -1;   // and its region and micro-batch
+  std::vector<Range> ranges_;      // of the factors of the current call
+  std::vector<Tile> tiles_;
+  Context context_;
+};
+
+}  // namespace wafer::inline v0

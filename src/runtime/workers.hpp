@@ -1,0 +1,32 @@
+// SPDX-FileCopyrightText: The wafer authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <memory>
+
+namespace wafer::inline v0 {
+
+/// Threads for a session. The one source behind this is all that knows oneTBB.
+class Workers {
+ public:
+  using Function = void(void* data, int worker);
+
+  /// Room for `threads` workers, the caller being one of them. More than the machine has are had by a
+  /// tbb::global_control, which lasts as long as this object and counts for the whole process.
+  explicit Workers(int threads);
+  ~Workers();
+  Workers(const Workers&) = delete;
+  Workers& operator=(const Workers&) = delete;
+
+  int threads() const { return threads_; }
+  /// Calls function(data, w) once for each worker w in [0, threads), on as many threads as oneTBB grants, which may be
+  /// one; returns when all calls have. `function` does not throw.
+  void run(Function* function, void* data);
+
+ private:
+  struct Pool;
+  int threads_;
+  std::unique_ptr<Pool> pool_;
+};
+
+}  // namespace wafer::inline v0

@@ -39,11 +39,10 @@ struct Kernel {
 /// Best first; the plain reference `run` follows by itself.
 using Kernels = std::vector<Kernel>;
 
-/// What takes an op is constrained on its name alone; everything else is asserted with a message of its own.
+/// What takes an op is constrained on its name alone (a static one: layers may have a member of that name); everything
+/// else is asserted with a message of its own.
 template <class T>
-concept Op = requires {
-  { T::name } -> std::convertible_to<std::string_view>;
-};
+concept Op = requires { typename std::bool_constant<!std::string_view(T::name).empty()>; };
 
 /// What the library knows of a type of ops: its functions, erased. One constant for each type.
 struct OpModel {

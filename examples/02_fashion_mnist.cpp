@@ -20,13 +20,15 @@ constexpr Index kBatch = 128;
 // One line that is redrawn on a terminal; now and then a plain line elsewhere.
 class Progress {
  public:
-  Progress(int epoch, Index batches) : epoch_(epoch), batches_(batches), terminal_(isatty(STDOUT_FILENO) == 1) {}
+  Progress(int epoch, Index batches)
+      : epoch_(epoch), batches_(batches), terminal_(isatty(STDOUT_FILENO) == 1) {}
   void show(Index batch, double loss) const {
     constexpr int kWidth = 30;
     const int filled = static_cast<int>(kWidth * batch / batches_);
     const bool last = batch == batches_;
     if (terminal_ && (batch % 8 == 0 || last)) {
-      std::printf("\repoch %2d [%-*s] loss %.4f", epoch_, kWidth, std::string(static_cast<std::size_t>(filled), '=').c_str(), loss);
+      std::printf("\repoch %2d [%-*s] loss %.4f", epoch_, kWidth,
+                  std::string(static_cast<std::size_t>(filled), '=').c_str(), loss);
       std::fflush(stdout);
     } else if (!terminal_ && last) {
       std::printf("epoch %2d loss %.4f", epoch_, loss);
@@ -53,7 +55,8 @@ void train(const std::string& folder, int epochs, const std::string& file) {
   Axis b = g.axis("batch", kBatch);
   Tensor image = g.input("image", {b, 784});
   Tensor label = g.input("label", {b}, DType::i32);
-  Tensor logits = image | nn::Linear{512, "fc1"} | Relu{} | nn::Linear{512, "fc2"} | Relu{} | nn::Linear{10, "head"};
+  Tensor logits =
+      image | nn::Linear{512, "fc1"} | Relu{} | nn::Linear{512, "fc2"} | Relu{} | nn::Linear{10, "head"};
   Tensor loss = logits | cross_entropy(label);
 
   data::Loader training{data::fashion_mnist(folder, "train"), kBatch};

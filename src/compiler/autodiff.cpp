@@ -30,7 +30,10 @@ class ScopeRestorer {
 class Autodiff {
  public:
   Autodiff(const Tensor& loss, std::span<const Tensor> values)
-      : shared_(loss.data()), graph_(*shared_), contributions_(graph_.values.size()), wanted_(graph_.values.size()) {
+      : shared_(loss.data()),
+        graph_(*shared_),
+        contributions_(graph_.values.size()),
+        wanted_(graph_.values.size()) {
     order_ = walk(graph_, std::vector<ValueId>{loss.value()});
     for (const Tensor& value : values) wanted_[value.value()] = true;
     mark_dependents();
@@ -80,7 +83,8 @@ class Autodiff {
     }
     const OpHandle op = graph_.nodes[id].op;  // a copy: nodes move while gradients are added
     if (!op.model().gradient) {
-      throw UserError(graph_.where(id) + ": expected an op with a gradient on the way from the loss to the parameters, "
+      throw UserError(graph_.where(id) +
+                      ": expected an op with a gradient on the way from the loss to the parameters, "
                       "got one without");
     }
     Tensors inputs;

@@ -8,7 +8,6 @@
 
 namespace wafer::inline v0 {
 
-
 std::string_view name_of(TransferKind kind) {
   switch (kind) {
     case TransferKind::send: return "send";
@@ -35,7 +34,11 @@ struct Holding {
 class Communicator {
  public:
   Communicator(const Step& step, const StepFactors& factors, const Partition& partition, const Fabric& fabric)
-      : step_(step), graph_(*step.graph), factors_(factors), partition_(partition), host_(fabric.shared_memory) {
+      : step_(step),
+        graph_(*step.graph),
+        factors_(factors),
+        partition_(partition),
+        host_(fabric.shared_memory) {
     out_.micro_batches = partition.choices.micro_batches;
   }
 
@@ -87,8 +90,9 @@ class Communicator {
     const auto known = persistent_.find(value);
     if (known != persistent_.end()) return known->second;
     const bool variable = graph_.nodes[graph_.values[value].node].kind == NodeKind::variable;
-    const BufferId buffer = add_buffer(value, cuts().produced[value],
-                                       variable ? Buffer::Use::variable : Buffer::Use::constant, block_space());
+    const BufferId buffer =
+        add_buffer(value, cuts().produced[value], variable ? Buffer::Use::variable : Buffer::Use::constant,
+                   block_space());
     persistent_[value] = buffer;
     return buffer;
   }
@@ -110,7 +114,8 @@ class Communicator {
     }
   }
 
-  // Where something that moves `value` for op p belongs: at p, unless that would repeat it for each micro-batch.
+  // Where something that moves `value` for op p belongs: at p, unless that would repeat it for each
+  // micro-batch.
   void add_transfer(Transfer transfer, ValueId value, const Holding& holding, std::size_t p) {
     const Region reader = program().region[p];
     const bool once = reader == Region::body && !follows_batch(value) && holding.region == Region::prologue;
@@ -167,8 +172,8 @@ class Communicator {
     }
     bool fetched = false;
     for (const Program::Fetch& fetch : program().fetches) fetched = fetched || fetch.value == value;
-    return add_buffer(value, cuts().produced[value], host_ && fetched ? Buffer::Use::fetch : Buffer::Use::temporary,
-                      block_space());
+    return add_buffer(value, cuts().produced[value],
+                      host_ && fetched ? Buffer::Use::fetch : Buffer::Use::temporary, block_space());
   }
 
   void place_op(std::size_t p) {
@@ -198,8 +203,12 @@ class Communicator {
     }
     const BufferId to = add_buffer(fetch.value, kWhole, Buffer::Use::fetch, Space::dram);
     const BufferId from = holding.feed != kNone ? holding.feed : holding.versions[0];
-    Transfer transfer{host_ || holding.feed != kNone ? TransferKind::copy : TransferKind::send, from, to,
-                      holding.chain, Region::epilogue, kNone};
+    Transfer transfer{host_ || holding.feed != kNone ? TransferKind::copy : TransferKind::send,
+                      from,
+                      to,
+                      holding.chain,
+                      Region::epilogue,
+                      kNone};
     if (holding.chain >= 0) transfer.kind = TransferKind::reduce;
     if (follows_batch(fetch.value) && out_.buffers[from].micro) transfer.region = Region::body;
     ops().transfers.push_back(transfer);
@@ -212,7 +221,8 @@ class Communicator {
     if (!holding.versions.empty() && holding.versions[0] == to) return;
     if (holding.feed != kNone) holding.versions.push_back(holding.feed);
     const BufferId from = holding.versions[0];
-    const bool same = out_.buffers[from].cut == out_.buffers[to].cut && holding.chain < 0 && holding.feed == kNone;
+    const bool same =
+        out_.buffers[from].cut == out_.buffers[to].cut && holding.chain < 0 && holding.feed == kNone;
     ops().transfers.push_back({same ? TransferKind::copy : TransferKind::all_gather, from, to, holding.chain,
                                Region::commit, kNone});
   }
@@ -231,7 +241,8 @@ class Communicator {
 std::string cut_text(const ValueCut& cut) {
   std::string out;
   for (std::size_t dir = 0; dir < kDirections; ++dir) {
-    if (cut[dir] >= 0) out += std::string(" dim ") + std::to_string(cut[dir]) + (dir == 0 ? " by rows" : " by columns");
+    if (cut[dir] >= 0)
+      out += std::string(" dim ") + std::to_string(cut[dir]) + (dir == 0 ? " by rows" : " by columns");
   }
   return out.empty() ? " whole" : out;
 }
@@ -271,7 +282,8 @@ void Communication::verify(const Step& step, const StepFactors& factors, const P
       const Node& node = graph.nodes[program.order[p]];
       std::uint32_t at = factors.programs[i].first_outer[p];
       for (std::uint32_t k = 0; k < node.inputs + node.values; ++k) {
-        const ValueId value = k < node.inputs ? graph.inputs[node.first_input + k] : node.first_value + (k - node.inputs);
+        const ValueId value =
+            k < node.inputs ? graph.inputs[node.first_input + k] : node.first_value + (k - node.inputs);
         const int rank = graph.values[value].type.shape.rank();
         const BufferId id = ops.operands[ops.first_operand[p] + k];
         for (std::size_t dir = 0; dir < kDirections; ++dir) {
@@ -279,9 +291,11 @@ void Communication::verify(const Step& step, const StepFactors& factors, const P
           if (held < 0) continue;
           const bool fits = held < rank && factor >= 0 &&
                             factors.programs[i].outer[at + static_cast<std::uint32_t>(held)] == factor;
-          if (!fits) throw InternalError(graph.where(program.order[p]) + " reads what its block does not hold");
+          if (!fits)
+            throw InternalError(graph.where(program.order[p]) + " reads what its block does not hold");
         }
-        if (k < node.inputs && !summed[id]) throw InternalError(graph.where(program.order[p]) + " reads an open sum");
+        if (k < node.inputs && !summed[id])
+          throw InternalError(graph.where(program.order[p]) + " reads an open sum");
         if (k >= node.inputs) summed[id] = partition.programs[i].chain[p] < 0;
         at += static_cast<std::uint32_t>(rank);
       }
@@ -295,13 +309,14 @@ void Communication::verify(const Step& step, const StepFactors& factors, const P
 std::string Communication::dump(const Step& step) const {
   std::string out;
   for (std::size_t i = 0; i < programs.size(); ++i) {
-    out += "step '" + step.programs[i].name + "' micro-batches " + std::to_string(micro_batches_of(step.programs[i])) +
-           "\n";
+    out += "step '" + step.programs[i].name + "' micro-batches " +
+           std::to_string(micro_batches_of(step.programs[i])) + "\n";
     for (const Transfer& t : programs[i].transfers) {
       const Buffer &from = buffers[t.from], &to = buffers[t.to];
       out += "  " + std::string(wafer::name_of(t.region)) + " " + std::string(name_of(t.kind)) + " " +
              step.graph->where(step.graph->values[from.value].node) + " " +
-             text_of(step.graph->values[from.value].type) + ":" + cut_text(from.cut) + " ->" + cut_text(to.cut);
+             text_of(step.graph->values[from.value].type) + ":" + cut_text(from.cut) + " ->" +
+             cut_text(to.cut);
       if (t.chain >= 0) out += t.chain == 0 ? ", chain along rows" : ", chain along columns";
       out += "\n";
     }

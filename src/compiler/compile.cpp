@@ -16,11 +16,12 @@ namespace {
 
 void check_options(const Fabric& fabric, const Options& options) {
   if (options.micro_batches < 0) {
-    throw CompileError("micro_batches: expected at least 1, or 0 to choose, got " + std::to_string(options.micro_batches));
+    throw CompileError("micro_batches: expected at least 1, or 0 to choose, got " +
+                       std::to_string(options.micro_batches));
   }
   if (options.sram_limit < 0 || options.dram_limit < 0) {
-    throw CompileError("sram_limit, dram_limit: expected bytes >= 0, got " + std::to_string(options.sram_limit) + " and " +
-                       std::to_string(options.dram_limit));
+    throw CompileError("sram_limit, dram_limit: expected bytes >= 0, got " +
+                       std::to_string(options.sram_limit) + " and " + std::to_string(options.dram_limit));
   }
   if (options.sram_limit > 0 && fabric.shared_memory) {
     throw CompileError("sram_limit: expected a mesh, got a host, which computes in DRAM (see dram_limit)");
@@ -29,15 +30,16 @@ void check_options(const Fabric& fabric, const Options& options) {
     throw CompileError("reproducible: expected true on a mesh, got false, which is not there yet");
   }
   if (options.threads < 0 || options.threads > kMaxThreads) {
-    throw CompileError("threads: expected 1 to " + std::to_string(kMaxThreads) + ", or 0 for the CPUs at hand, got " +
-                       std::to_string(options.threads));
+    throw CompileError("threads: expected 1 to " + std::to_string(kMaxThreads) +
+                       ", or 0 for the CPUs at hand, got " + std::to_string(options.threads));
   }
 }
 
 KernelTarget chosen_target(KernelTarget hint) {
   if (hint == KernelTarget::automatic) return kernels::best_target();
   if (!kernels::supports(hint)) {
-    throw CompileError("kernel_target: expected one that this CPU supports, got " + std::string(name_of(hint)));
+    throw CompileError("kernel_target: expected one that this CPU supports, got " +
+                       std::string(name_of(hint)));
   }
   return hint;
 }
@@ -59,8 +61,8 @@ void check_micro_batches(const Step& step, Index micro_batches) {
                          "', which needs axis '" + axis.name + "' in one piece");
     }
     if (micro_batches > axis.extent) {
-      throw CompileError("micro_batches: expected at most " + std::to_string(axis.extent) + " for axis '" + axis.name +
-                         "', got " + std::to_string(micro_batches));
+      throw CompileError("micro_batches: expected at most " + std::to_string(axis.extent) + " for axis '" +
+                         axis.name + "', got " + std::to_string(micro_batches));
     }
   }
 }
@@ -78,15 +80,16 @@ Executable finish(std::shared_ptr<Stages> s, const Fabric& fabric, const Options
   s->schedule = schedule_step(s->step, s->communication);
   s->memory = plan_memory(s->step, s->partition, s->communication, s->schedule, limits_of(fabric, options));
   s->verify(fabric);
-  auto data = emit(s->step, s->factors, s->partition, s->tiling, s->communication, s->schedule, s->memory, fabric,
-                   chosen_target(options.kernel_target));
+  auto data = emit(s->step, s->factors, s->partition, s->tiling, s->communication, s->schedule, s->memory,
+                   fabric, chosen_target(options.kernel_target));
   s->scratch_bytes = data->scratch_bytes;
   data->plan = std::move(s);
   return Executable(std::move(data));
 }
 
 // Up to what does not depend on choices.
-std::shared_ptr<Stages> start(std::span<const NamedRequest> requests, const Fabric& fabric, const Options& options) {
+std::shared_ptr<Stages> start(std::span<const NamedRequest> requests, const Fabric& fabric,
+                              const Options& options) {
   check_options(fabric, options);
   auto s = std::make_shared<Stages>();
   s->fabric = fabric;

@@ -16,8 +16,15 @@ class Emitter {
  public:
   Emitter(const Step& step, const StepFactors& factors, const Partition& partition, const Tiling& tiling,
           const Communication& communication, const StepSchedule& schedule, const MemoryPlan& memory)
-      : step_(step), graph_(*step.graph), factors_(factors), partition_(partition), tiling_(tiling),
-        communication_(communication), schedule_(schedule), memory_(memory), out_(std::make_shared<ExecutableData>()) {}
+      : step_(step),
+        graph_(*step.graph),
+        factors_(factors),
+        partition_(partition),
+        tiling_(tiling),
+        communication_(communication),
+        schedule_(schedule),
+        memory_(memory),
+        out_(std::make_shared<ExecutableData>()) {}
 
   std::shared_ptr<ExecutableData> run(const Fabric& fabric, KernelTarget target) {
     out_->axes = graph_.axes;
@@ -71,7 +78,8 @@ class Emitter {
     record.trains = !program.assignments.empty();
     std::vector<std::vector<Access>> accesses;
     for (const ScheduledAction& action : schedule.actions) {
-      record.actions.push_back(action.kind == ActionKind::compute ? emit_op(i, action.index) : emit_transfer(i, action.index));
+      record.actions.push_back(action.kind == ActionKind::compute ? emit_op(i, action.index)
+                                                                  : emit_transfer(i, action.index));
       accesses.push_back(accesses_of(record.actions.back()));
     }
     const std::vector<Waits> waits = find_waits(accesses, schedule.region_end[0], schedule.region_end[1],
@@ -79,9 +87,11 @@ class Emitter {
     for (std::size_t a = 0; a < waits.size(); ++a) record.actions[a].waits = waits[a];
     const ProgramCommunication& ops = communication_.programs[i];
     for (std::size_t f = 0; f < ops.feeds.size(); ++f) {
-      record.feeds.push_back({graph_.feeds[graph_.nodes[graph_.values[ops.feed_values[f]].node].source].name, ops.feeds[f]});
+      record.feeds.push_back(
+          {graph_.feeds[graph_.nodes[graph_.values[ops.feed_values[f]].node].source].name, ops.feeds[f]});
     }
-    for (std::size_t f = 0; f < ops.fetches.size(); ++f) record.fetches.push_back({program.fetches[f].name, ops.fetches[f]});
+    for (std::size_t f = 0; f < ops.fetches.size(); ++f)
+      record.fetches.push_back({program.fetches[f].name, ops.fetches[f]});
     out_->programs.push_back(std::move(record));
   }
 
@@ -103,7 +113,8 @@ class Emitter {
     const Kernels kernels = node.op.kernels(graph_.input_types(node));
     if (!kernels.empty()) {
       op.run = kernels.front().run;
-      out_->scratch_bytes = std::max(out_->scratch_bytes, round_up(kernels.front().scratch_bytes, kBufferAlignment));
+      out_->scratch_bytes =
+          std::max(out_->scratch_bytes, round_up(kernels.front().scratch_bytes, kBufferAlignment));
     }
     out_->ops.push_back(std::move(op));
 
@@ -119,7 +130,8 @@ class Emitter {
         factor.tile = tiling.length[k];
         factor.tiles = tiling.count[k];
       }
-      action.sums_batch = action.sums_batch || (divisions[f].micro && factors.of(p)[f].kind == FactorKind::reduced);
+      action.sums_batch =
+          action.sums_batch || (divisions[f].micro && factors.of(p)[f].kind == FactorKind::reduced);
       out_->factors.push_back(factor);
     }
 
@@ -128,10 +140,12 @@ class Emitter {
     action.results = node.values;
     std::uint32_t at = factors.first_outer[p];
     for (std::uint32_t k = 0; k < node.inputs + node.values; ++k) {
-      const ValueId value = k < node.inputs ? graph_.inputs[node.first_input + k] : node.first_value + (k - node.inputs);
+      const ValueId value =
+          k < node.inputs ? graph_.inputs[node.first_input + k] : node.first_value + (k - node.inputs);
       const Shape& shape = graph_.values[value].type.shape;
-      out_->operands.push_back({communication_.programs[i].operands[communication_.programs[i].first_operand[p] + k],
-                                static_cast<std::uint32_t>(out_->operand_dims.size())});
+      out_->operands.push_back(
+          {communication_.programs[i].operands[communication_.programs[i].first_operand[p] + k],
+           static_cast<std::uint32_t>(out_->operand_dims.size())});
       for (int d = 0; d < shape.rank(); ++d, ++at) {
         const std::int8_t f = factors.outer[at];
         const Index outer = f < 0 ? 1 : divisions[static_cast<std::size_t>(f)].extent;
@@ -187,8 +201,8 @@ class Emitter {
 
 std::shared_ptr<ExecutableData> emit(const Step& step, const StepFactors& factors, const Partition& partition,
                                      const Tiling& tiling, const Communication& communication,
-                                     const StepSchedule& schedule, const MemoryPlan& memory, const Fabric& fabric,
-                                     KernelTarget target) {
+                                     const StepSchedule& schedule, const MemoryPlan& memory,
+                                     const Fabric& fabric, KernelTarget target) {
   return Emitter(step, factors, partition, tiling, communication, schedule, memory).run(fabric, target);
 }
 

@@ -64,11 +64,13 @@ class RuleReader {
 
 // Calls f(value, dim, factor) for each dimension of each operand whose outermost factor is known.
 template <class F>
-void for_each_dim(const GraphData& graph, const ProgramFactors& factors, const Node& node, std::size_t op, F&& f) {
+void for_each_dim(const GraphData& graph, const ProgramFactors& factors, const Node& node, std::size_t op,
+                  F&& f) {
   std::uint32_t at = factors.first_outer[op];
   const auto operand = [&](ValueId value) {
     for (int d = 0; d < graph.values[value].type.shape.rank(); ++d, ++at) {
-      if (factors.outer[at] >= 0) f(value, d, factors.first_factor[op] + static_cast<std::uint32_t>(factors.outer[at]));
+      if (factors.outer[at] >= 0)
+        f(value, d, factors.first_factor[op] + static_cast<std::uint32_t>(factors.outer[at]));
     }
   };
   for (ValueId value : graph.inputs_of(node)) operand(value);
@@ -99,7 +101,8 @@ void find_classes(const Step& step, StepFactors& out) {
     }
   }
   out.dim_class = algorithms::components(dims, edges);
-  const std::uint32_t classes = dims == 0 ? 0 : 1 + *std::max_element(out.dim_class.begin(), out.dim_class.end());
+  const std::uint32_t classes =
+      dims == 0 ? 0 : 1 + *std::max_element(out.dim_class.begin(), out.dim_class.end());
   out.classes.resize(classes);
   for (std::size_t v = graph.values.size(); v-- > 0;) {
     const Shape& shape = graph.values[v].type.shape;

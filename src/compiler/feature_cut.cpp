@@ -23,8 +23,14 @@ class FeatureCut {
  public:
   FeatureCut(const Step& step, const StepFactors& factors, const Fabric& fabric, std::uint32_t cls,
              std::uint64_t& random, Partition& partition)
-      : step_(step), graph_(*step.graph), factors_(factors), fabric_(fabric), cls_(cls), random_(random),
-        partition_(partition), parts_(partition.choices.feature.parts),
+      : step_(step),
+        graph_(*step.graph),
+        factors_(factors),
+        fabric_(fabric),
+        cls_(cls),
+        random_(random),
+        partition_(partition),
+        parts_(partition.choices.feature.parts),
         dir_(static_cast<std::size_t>(partition.choices.feature.direction)) {}
 
   void run(std::size_t program, std::unordered_map<ValueId, bool>& variables) {
@@ -51,7 +57,8 @@ class FeatureCut {
     int best = -1;
     for (std::size_t f = 0; f < of.size(); ++f) {
       if (of[f].cls != cls_ || !of[f].splittable) continue;
-      if (best < 0 || (of[f].kind == FactorKind::parallel && of[static_cast<std::size_t>(best)].kind == FactorKind::reduced)) {
+      if (best < 0 || (of[f].kind == FactorKind::parallel &&
+                       of[static_cast<std::size_t>(best)].kind == FactorKind::reduced)) {
         best = static_cast<int>(f);
       }
     }
@@ -100,10 +107,12 @@ class FeatureCut {
       const Cost cost = node.op.cost(graph_.input_types(node), out);
       const double whole = std::max(cost.flops / fabric_.flops, cost.bytes / fabric_.memory_rate);
       double pieces = whole / static_cast<double>(parts_);
-      if (factors_.programs[program_].of(p)[static_cast<std::size_t>(factor_[p])].kind == FactorKind::reduced) {
+      if (factors_.programs[program_].of(p)[static_cast<std::size_t>(factor_[p])].kind ==
+          FactorKind::reduced) {
         double bytes = 0;
         for (const TensorType& type : out) bytes += static_cast<double>(bytes_of(type));
-        pieces = whole + static_cast<double>(parts_) * (2 * bytes / fabric_.link_rate + fabric_.hop);  // a chain waits
+        pieces = whole + static_cast<double>(parts_) *
+                             (2 * bytes / fabric_.link_rate + fabric_.hop);  // a chain waits
       }
       arcs_.push_back({kCutSide, op_vertex_[p], picoseconds(whole)});
       arcs_.push_back({op_vertex_[p], kWholeSide, picoseconds(pieces)});
@@ -159,7 +168,8 @@ class FeatureCut {
     for (const Program::Assignment& a : program().assignments) {
       if (!producer_.contains(a.variable) || producer_[a.variable] == kWholeSide) continue;
       const auto known = variables.find(a.variable);
-      if (known != variables.end() && producer_[a.value] != kWholeSide) cut[producer_[a.value]] = known->second;
+      if (known != variables.end() && producer_[a.value] != kWholeSide)
+        cut[producer_[a.value]] = known->second;
       cut[producer_[a.variable]] = cut[producer_[a.value]];
     }
     for (ValueId source : program().sources) {
@@ -200,8 +210,8 @@ class FeatureCut {
 
 }  // namespace
 
-void choose_feature_cuts(const Step& step, const StepFactors& factors, const Fabric& fabric, std::uint32_t cls,
-                         std::uint64_t& random, Partition& partition) {
+void choose_feature_cuts(const Step& step, const StepFactors& factors, const Fabric& fabric,
+                         std::uint32_t cls, std::uint64_t& random, Partition& partition) {
   std::unordered_map<ValueId, bool> variables;  // whether a variable lies in pieces
   // Steps that write variables decide how these lie; the others follow.
   for (const bool writes : {true, false}) {

@@ -34,13 +34,16 @@ struct FinishOrder : boost::default_dfs_visitor {
 
 std::vector<NodeId> depends_on(const GraphData& graph, std::span<const NodeId> roots) {
   // Boost's visit keeps its own stack, so that a chain of any length is fine.
-  const Graph shared(std::shared_ptr<GraphData>(std::shared_ptr<GraphData>(), const_cast<GraphData*>(&graph)));
+  const Graph shared(
+      std::shared_ptr<GraphData>(std::shared_ptr<GraphData>(), const_cast<GraphData*>(&graph)));
   const auto reversed = boost::make_reverse_graph(shared);
   std::vector<boost::default_color_type> colors(graph.nodes.size(), boost::white_color);
-  const auto color = boost::make_iterator_property_map(colors.begin(), boost::typed_identity_property_map<NodeId>());
+  const auto color =
+      boost::make_iterator_property_map(colors.begin(), boost::typed_identity_property_map<NodeId>());
   std::vector<NodeId> order;
   for (NodeId root : roots) {
-    if (colors[root] == boost::white_color) boost::depth_first_visit(reversed, root, FinishOrder(order), color);
+    if (colors[root] == boost::white_color)
+      boost::depth_first_visit(reversed, root, FinishOrder(order), color);
   }
   return order;
 }
@@ -57,15 +60,16 @@ std::vector<std::uint32_t> components(std::size_t vertices,
 std::vector<bool> minimum_cut(std::size_t vertices, const std::vector<Arc>& arcs) {
   using Traits = boost::adjacency_list_traits<boost::vecS, boost::vecS, boost::directedS>;
   using Edge = Traits::edge_descriptor;
-  using EdgeProperties = boost::property<
-      boost::edge_capacity_t, std::int64_t,
-      boost::property<boost::edge_residual_capacity_t, std::int64_t, boost::property<boost::edge_reverse_t, Edge>>>;
-  using VertexProperties = boost::property<
-      boost::vertex_index_t, std::size_t,
-      boost::property<boost::vertex_color_t, boost::default_color_type,
-                      boost::property<boost::vertex_distance_t, long,
-                                      boost::property<boost::vertex_predecessor_t, Edge>>>>;
-  using Flow = boost::adjacency_list<boost::vecS, boost::vecS, boost::directedS, VertexProperties, EdgeProperties>;
+  using EdgeProperties = boost::property<boost::edge_capacity_t, std::int64_t,
+                                         boost::property<boost::edge_residual_capacity_t, std::int64_t,
+                                                         boost::property<boost::edge_reverse_t, Edge>>>;
+  using VertexProperties =
+      boost::property<boost::vertex_index_t, std::size_t,
+                      boost::property<boost::vertex_color_t, boost::default_color_type,
+                                      boost::property<boost::vertex_distance_t, long,
+                                                      boost::property<boost::vertex_predecessor_t, Edge>>>>;
+  using Flow =
+      boost::adjacency_list<boost::vecS, boost::vecS, boost::directedS, VertexProperties, EdgeProperties>;
   Flow flow(vertices);
   const auto capacity = get(boost::edge_capacity, flow);
   const auto reverse = get(boost::edge_reverse, flow);

@@ -12,8 +12,8 @@
 // What the passes ask of Boost.Graph, which is included by one source only.
 namespace wafer::inline v0::algorithms {
 
-/// Nodes that the roots depend on, in the finishing order of a depth-first visit from the roots against the data flow:
-/// producers first, operands left to right.
+/// Nodes that the roots depend on, in the finishing order of a depth-first visit from the roots against the
+/// data flow: producers first, operands left to right.
 std::vector<NodeId> depends_on(const GraphData& graph, std::span<const NodeId> roots);
 
 /// Connected components of `vertices` vertices: the component of each, numbered in order of first occurrence.

@@ -99,13 +99,15 @@ std::vector<Waits> find_waits(const std::vector<std::vector<Access>>& accesses, 
     for (const Access& x : accesses[a]) {
       if (x.begin < x.end) arenas[static_cast<std::size_t>(x.space)].query(x, conflicts);
     }
-    for (const Access& x : accesses[a]) arenas[static_cast<std::size_t>(x.space)].record(x, lap * actions + a);
+    for (const Access& x : accesses[a])
+      arenas[static_cast<std::size_t>(x.space)].record(x, lap * actions + a);
     Waits& w = waits[a];
     const auto note = [&](std::int64_t time, std::int32_t& same, std::int32_t& before) {
       if (time < 0) return;
       const auto index = static_cast<std::int32_t>(time % actions);
       const bool in_body = a >= body_begin && a < body_end;
-      const bool lap_before = in_body && lap == 1 && time < actions && index >= static_cast<std::int32_t>(body_begin);
+      const bool lap_before =
+          in_body && lap == 1 && time < actions && index >= static_cast<std::int32_t>(body_begin);
       std::int32_t& latest = lap_before ? before : same;
       latest = std::max(latest, index);
     };

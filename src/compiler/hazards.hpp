@@ -13,12 +13,12 @@ struct Access {
   Space space = Space::dram;
   Index begin = 0, end = 0;  // bytes of the arena
   bool write = false;
-  bool all = false;          // in arenas of other blocks too
+  bool all = false;  // in arenas of other blocks too
 };
 
-/// What each action of a program must wait for: the latest one before it that touches the same bytes, where one of the
-/// two writes. `accesses` has the ranges of each action; the body [begin, end) repeats where `loops`; actions from
-/// `commit` on wait for everything before the commit.
+/// What each action of a program must wait for: the latest one before it that touches the same bytes, where
+/// one of the two writes. `accesses` has the ranges of each action; the body [begin, end) repeats where
+/// `loops`; actions from `commit` on wait for everything before the commit.
 std::vector<Waits> find_waits(const std::vector<std::vector<Access>>& accesses, std::uint32_t body_begin,
                               std::uint32_t body_end, std::uint32_t commit, bool loops);
 

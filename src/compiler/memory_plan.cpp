@@ -10,8 +10,8 @@
 
 namespace wafer::inline v0 {
 
-std::vector<Division> divisions_of(const Step& step, const Partition& partition, const Communication& communication,
-                                   BufferId id) {
+std::vector<Division> divisions_of(const Step& step, const Partition& partition,
+                                   const Communication& communication, BufferId id) {
   const Buffer& buffer = communication.buffers[id];
   const Value& value = step.graph->values[buffer.value];
   std::vector<Division> out;
@@ -19,7 +19,8 @@ std::vector<Division> divisions_of(const Step& step, const Partition& partition,
     Division division;
     division.extent = value.type.shape[d];
     division.axis = value.axes[static_cast<std::size_t>(d)];
-    if (division.axis >= 0) division.per = division.extent / step.graph->axes[static_cast<std::size_t>(division.axis)].extent;
+    if (division.axis >= 0)
+      division.per = division.extent / step.graph->axes[static_cast<std::size_t>(division.axis)].extent;
     const bool batch = division.axis >= 0 && buffer.program != kNone &&
                        division.axis == step.programs[buffer.program].batch_axis;
     division.micro = batch && buffer.micro;
@@ -35,7 +36,8 @@ std::vector<Division> divisions_of(const Step& step, const Partition& partition,
 Grid grid_of(const Step& step, const Partition& partition, const Communication& communication, BufferId id) {
   const Buffer& buffer = communication.buffers[id];
   Grid grid{partition.parts, 1};
-  if (buffer.program != kNone) grid.micro_batches = communication.micro_batches_of(step.programs[buffer.program]);
+  if (buffer.program != kNone)
+    grid.micro_batches = communication.micro_batches_of(step.programs[buffer.program]);
   return grid;
 }
 
@@ -101,13 +103,14 @@ class Planner {
         touch_all(ops.transfers[action.index].from, a);
         touch_all(ops.transfers[action.index].to, a);
       } else {
-        for (std::uint32_t k = ops.first_operand[action.index]; k < ops.first_operand[action.index + 1]; ++k) {
+        for (std::uint32_t k = ops.first_operand[action.index]; k < ops.first_operand[action.index + 1];
+             ++k) {
           touch_all(ops.operands[k], a);
         }
       }
     }
-    for (BufferId feed : ops.feeds) touch(feed, 0);                              // filled before the step
-    for (BufferId fetch : ops.fetches) touch(fetch, std::max(end - 1, 0));       // read after it
+    for (BufferId feed : ops.feeds) touch(feed, 0);                         // filled before the step
+    for (BufferId fetch : ops.fetches) touch(fetch, std::max(end - 1, 0));  // read after it
   }
 
   // A result takes the memory of an input of the same layout that is read there for the last time.
@@ -121,8 +124,10 @@ class Planner {
       if (!node.op.model().alias) continue;
       const BufferId* operands = ops.operands.data() + ops.first_operand[action.index];
       for (const AliasPair& pair : node.op.alias(step_.graph->input_types(node))) {
-        const BufferId in = operands[pair.input], out = operands[node.inputs + static_cast<std::uint32_t>(pair.result)];
-        if (fits_in_place(in, out, a) && std::count(operands, operands + node.inputs, in) == 1) merge(in, out);
+        const BufferId in = operands[pair.input],
+                       out = operands[node.inputs + static_cast<std::uint32_t>(pair.result)];
+        if (fits_in_place(in, out, a) && std::count(operands, operands + node.inputs, in) == 1)
+          merge(in, out);
       }
     }
   }
@@ -145,7 +150,9 @@ class Planner {
 
   void place() {
     Index base[2] = {0, 0};
-    const auto space_of = [&](BufferId b) { return static_cast<std::size_t>(communication_.buffers[b].space); };
+    const auto space_of = [&](BufferId b) {
+      return static_cast<std::size_t>(communication_.buffers[b].space);
+    };
     for (BufferId b = 0; b < slots_.size(); ++b) {
       if (communication_.buffers[b].program != kNone) continue;
       slots_[b].offset = base[space_of(b)];
@@ -183,8 +190,8 @@ class Planner {
   MemoryPlan plan_;
 };
 
-void check_limit(const Step& step, const Communication& communication, const MemoryPlan& plan, Space space, Index need,
-                 Index limit) {
+void check_limit(const Step& step, const Communication& communication, const MemoryPlan& plan, Space space,
+                 Index need, Index limit) {
   if (limit == 0 || need <= limit) return;
   BufferId largest = kNone;
   for (BufferId b = 0; b < plan.slots.size(); ++b) {
@@ -192,7 +199,8 @@ void check_limit(const Step& step, const Communication& communication, const Mem
     if (largest == kNone || plan.slots[b].bytes > plan.slots[largest].bytes) largest = b;
   }
   std::string text = "memory: expected at most " + std::to_string(limit) + " bytes of " +
-                     (space == Space::sram ? "SRAM in each block" : "DRAM") + ", got a plan of " + std::to_string(need);
+                     (space == Space::sram ? "SRAM in each block" : "DRAM") + ", got a plan of " +
+                     std::to_string(need);
   if (largest != kNone) {
     const Value& value = step.graph->values[communication.buffers[largest].value];
     text += "; its largest tensor is " + text_of(value.type) + " of " + step.graph->where(value.node) + ", " +

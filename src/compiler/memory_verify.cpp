@@ -11,15 +11,17 @@ namespace wafer::inline v0 {
 
 namespace {
 
-// A buffer's life in half actions: an input that is overwritten in place ends half an action before the result begins.
+// A buffer's life in half actions: an input that is overwritten in place ends half an action before the
+// result begins.
 struct Life {
   std::int64_t first = -1, last = -1;
 };
 
 class Verifier {
  public:
-  Verifier(const Step& step, const Communication& communication, const StepSchedule& schedule, const MemoryPlan& plan)
-      : step_(step), communication_(communication), schedule_(schedule), plan_(plan) {}
+  Verifier(const Step& step, const Communication& communication, const StepSchedule& schedule,
+           const MemoryPlan& plan)
+      : step_(step), graph_(*step.graph), communication_(communication), schedule_(schedule), plan_(plan) {}
 
   void check(std::size_t program) {
     lives_.assign(plan_.slots.size(), {});
@@ -29,7 +31,8 @@ class Verifier {
     // Two passes over the body stand for all: what survives the first lives in the second.
     const int passes = schedule.micro_batches > 1 ? 2 : 1;
     for (int pass = 0; pass < passes; ++pass) {
-      for (std::uint32_t a = 0; a < schedule.actions.size(); ++a) walk(schedule, ops, a);
+      for (std::uint32_t a = 0; a < schedule.actions.size(); ++a)
+        walk(schedule, ops, step_.programs[program].order, a);
     }
     for (BufferId b : ops.feeds) live(b, 0);
     for (BufferId b : ops.fetches) live(b, end);
@@ -54,7 +57,8 @@ class Verifier {
     life.last = std::max(life.last, time);
   }
 
-  void walk(const ProgramSchedule& schedule, const ProgramCommunication& ops, std::uint32_t a) {
+  void walk(const ProgramSchedule& schedule, const ProgramCommunication& ops,
+            const std::vector<NodeId>& order, std::uint32_t a) {
     const std::int64_t time = 2 * static_cast<std::int64_t>(a) + 1;
     const ScheduledAction& action = schedule.actions[a];
     if (action.kind == ActionKind::transfer) {
@@ -63,12 +67,15 @@ class Verifier {
       return;
     }
     const std::uint32_t first = ops.first_operand[action.index], last = ops.first_operand[action.index + 1];
+    const std::uint32_t results = first + graph_.nodes[order[action.index]].inputs;
     for (std::uint32_t k = first; k < last; ++k) {
       const BufferId b = ops.operands[k];
-      const bool taken_over = std::any_of(ops.operands.begin() + first, ops.operands.begin() + last, [&](BufferId other) {
-        return other != b && plan_.slots[other].in_place && plan_.slots[other].offset == plan_.slots[b].offset &&
-               lives_[other].first < 0 && !plan_.slots[b].unused;
-      });
+      const bool taken_over =
+          k < results &&
+          std::any_of(ops.operands.begin() + results, ops.operands.begin() + last, [&](BufferId other) {
+            return other != b && plan_.slots[other].in_place &&
+                   plan_.slots[other].offset == plan_.slots[b].offset;
+          });
       live(b, taken_over ? time - 1 : time);
     }
   }
@@ -76,7 +83,8 @@ class Verifier {
   void sweep(Space space) const {
     std::vector<std::tuple<std::int64_t, int, BufferId>> events;  // ends before begins at one time
     for (BufferId b = 0; b < lives_.size(); ++b) {
-      if (lives_[b].first < 0 || communication_.buffers[b].space != space || plan_.slots[b].bytes == 0) continue;
+      if (lives_[b].first < 0 || communication_.buffers[b].space != space || plan_.slots[b].bytes == 0)
+        continue;
       events.emplace_back(lives_[b].first, 1, b);
       events.emplace_back(lives_[b].last + 1, 0, b);
     }
@@ -97,14 +105,16 @@ class Verifier {
       }();
       if (hits_next || hits_previous || slot.offset % kBufferAlignment != 0 || slot.offset < 0 ||
           slot.offset + slot.bytes > limit) {
-        throw InternalError("memory plan: " + step_.graph->where(step_.graph->values[communication_.buffers[b].value].node) +
-                            " shares bytes with a buffer that lives at the same time, or leaves the arena");
+        throw InternalError(
+            "memory plan: " + step_.graph->where(step_.graph->values[communication_.buffers[b].value].node) +
+            " shares bytes with a buffer that lives at the same time, or leaves the arena");
       }
       living.emplace(slot.offset, b);
     }
   }
 
   const Step& step_;
+  const GraphData& graph_;
   const Communication& communication_;
   const StepSchedule& schedule_;
   const MemoryPlan& plan_;
@@ -113,24 +123,27 @@ class Verifier {
 
 }  // namespace
 
-void MemoryPlan::verify(const Step& step, const Communication& communication, const StepSchedule& schedule) const {
+void MemoryPlan::verify(const Step& step, const Communication& communication,
+                        const StepSchedule& schedule) const {
   Verifier verifier(step, communication, schedule, *this);
   for (std::size_t i = 0; i < step.programs.size(); ++i) verifier.check(i);
 }
 
 std::string MemoryPlan::dump(const Step& step, const Communication& communication) const {
-  std::string out = "sram " + std::to_string(sram_bytes) + " bytes a block, dram " + std::to_string(dram_bytes) + " bytes\n";
+  std::string out = "sram " + std::to_string(sram_bytes) + " bytes a block, dram " +
+                    std::to_string(dram_bytes) + " bytes\n";
   for (BufferId b = 0; b < slots.size(); ++b) {
     if (slots[b].unused) continue;
     const Buffer& buffer = communication.buffers[b];
     const Value& value = step.graph->values[buffer.value];
     out += "  buffer " + std::to_string(b) + " " + (buffer.space == Space::sram ? "sram" : "dram") + " +" +
            std::to_string(slots[b].offset) + " " + std::to_string(slots[b].bytes) + " bytes, " +
-           (buffer.program == kNone ? "always"
-                                    : "step '" + step.programs[buffer.program].name + "' actions " +
-                                          std::to_string(slots[b].first) + ".." + std::to_string(slots[b].last)) +
-           ", " + text_of(value.type) + " of " + step.graph->where(value.node) + (slots[b].in_place ? ", in place" : "") +
-           "\n";
+           (buffer.program == kNone
+                ? "always"
+                : "step '" + step.programs[buffer.program].name + "' actions " +
+                      std::to_string(slots[b].first) + ".." + std::to_string(slots[b].last)) +
+           ", " + text_of(value.type) + " of " + step.graph->where(value.node) +
+           (slots[b].in_place ? ", in place" : "") + "\n";
   }
   return out;
 }

@@ -31,14 +31,16 @@ Index tightest_gap(const std::vector<const PackItem*>& placed, const PackItem& i
 Index pack_by_size(std::vector<PackItem>& items) {
   std::vector<std::size_t> order(items.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
-  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return items[a].bytes > items[b].bytes; });
+  std::stable_sort(order.begin(), order.end(),
+                   [&](std::size_t a, std::size_t b) { return items[a].bytes > items[b].bytes; });
   std::vector<const PackItem*> placed;
   Index height = 0;
   for (std::size_t i : order) {
     items[i].offset = tightest_gap(placed, items[i]);
     height = std::max(height, items[i].offset + items[i].bytes);
-    const auto at = std::lower_bound(placed.begin(), placed.end(), &items[i],
-                                     [](const PackItem* a, const PackItem* b) { return a->offset < b->offset; });
+    const auto at =
+        std::lower_bound(placed.begin(), placed.end(), &items[i],
+                         [](const PackItem* a, const PackItem* b) { return a->offset < b->offset; });
     placed.insert(at, &items[i]);
   }
   return height;
@@ -101,7 +103,8 @@ class FreeList {
 Index pack_by_time(std::vector<PackItem>& items) {
   std::vector<std::size_t> order(items.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
-  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return items[a].first < items[b].first; });
+  std::stable_sort(order.begin(), order.end(),
+                   [&](std::size_t a, std::size_t b) { return items[a].first < items[b].first; });
   using Death = std::pair<std::int32_t, std::size_t>;
   std::priority_queue<Death, std::vector<Death>, std::greater<>> living;
   FreeList memory;

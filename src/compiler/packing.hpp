@@ -16,8 +16,8 @@ struct PackItem {
   Index offset = 0;                  // the answer
 };
 
-/// Gives each item an offset so that items that live at one time are disjoint; returns the height. Largest first, each
-/// into the tightest gap that it fits, for some thousands of items; in order of time for more.
+/// Gives each item an offset so that items that live at one time are disjoint; returns the height. Largest
+/// first, each into the tightest gap that it fits, for some thousands of items; in order of time for more.
 Index pack(std::vector<PackItem>& items);
 
 }  // namespace wafer::inline v0

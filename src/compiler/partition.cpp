@@ -9,11 +9,13 @@
 
 namespace wafer::inline v0 {
 
-ValueCut needed_cut(const ProgramFactors& factors, const ValueCut& factor, std::uint32_t first_outer, int rank) {
+ValueCut needed_cut(const ProgramFactors& factors, const ValueCut& factor, std::uint32_t first_outer,
+                    int rank) {
   ValueCut cut = kWhole;
   for (std::size_t dir = 0; dir < kDirections; ++dir) {
     for (int d = 0; factor[dir] >= 0 && d < rank; ++d) {
-      if (factors.outer[first_outer + static_cast<std::uint32_t>(d)] == factor[dir]) cut[dir] = static_cast<std::int8_t>(d);
+      if (factors.outer[first_outer + static_cast<std::uint32_t>(d)] == factor[dir])
+        cut[dir] = static_cast<std::int8_t>(d);
     }
   }
   return cut;
@@ -99,11 +101,15 @@ class Partitioner {
     if (cls == kNone) throw CompileError("partition: expected a feature dimension to cut, got none");
     const FactorClass& of = factors_.classes[cls];
     const std::string what = "dimension " + std::to_string(out_.choices.feature_dim) + " (" +
-                             std::to_string(of.extent) + ") of " + graph_.where(graph_.values[out_.choices.feature_value].node);
-    if (!of.uniform) throw CompileError("partition: expected " + what + " to be a factor of its own, got a part of a product");
+                             std::to_string(of.extent) + ") of " +
+                             graph_.where(graph_.values[out_.choices.feature_value].node);
+    if (!of.uniform)
+      throw CompileError("partition: expected " + what +
+                         " to be a factor of its own, got a part of a product");
     set_parts(cut, what, of.extent / of.unit);
     if (out_.choices.batch.active && out_.choices.batch.direction == cut.direction) {
-      throw CompileError("partition: expected batch and " + what + " on two directions of the mesh, got one for both");
+      throw CompileError("partition: expected batch and " + what +
+                         " on two directions of the mesh, got one for both");
     }
     out_.feature_class = cls;
     out_.feature_unit = of.unit;
@@ -116,7 +122,8 @@ class Partitioner {
     const ProgramFactors& factors = factors_.programs[i];
     ProgramPartition& part = out_.programs[i];
     std::uint32_t at = factors.first_outer[p];
-    for (ValueId value : graph_.inputs_of(node)) at += static_cast<std::uint32_t>(graph_.values[value].type.shape.rank());
+    for (ValueId value : graph_.inputs_of(node))
+      at += static_cast<std::uint32_t>(graph_.values[value].type.shape.rank());
     for (std::uint32_t r = 0; r < node.values; ++r) {
       const int rank = graph_.values[node.first_value + r].type.shape.rank();
       part.produced[node.first_value + r] = needed_cut(factors, part.factor[p], at, rank);
@@ -142,7 +149,8 @@ std::string name_of(std::size_t direction) { return direction == 0 ? "rows" : "c
 
 }  // namespace
 
-Partition partition_step(const Step& step, const StepFactors& factors, const Fabric& fabric, const Choices& choices) {
+Partition partition_step(const Step& step, const StepFactors& factors, const Fabric& fabric,
+                         const Choices& choices) {
   return Partitioner(step, factors, fabric, choices).run();
 }
 
@@ -162,13 +170,15 @@ void Partition::verify(const Step& step, const StepFactors& factors) const {
         chains += of[static_cast<std::size_t>(f)].kind == FactorKind::reduced && parts[dir] > 1;
       }
       if (chains != (programs[i].chain[p] >= 0)) {
-        throw InternalError(step.graph->where(step.programs[i].order[p]) + " has no chain for its sum, or two");
+        throw InternalError(step.graph->where(step.programs[i].order[p]) +
+                            " has no chain for its sum, or two");
       }
     }
     for (ValueId source : step.programs[i].sources) {
       if (step.graph->nodes[step.graph->values[source].node].kind != NodeKind::variable) continue;
       if (seen[source] && variables[source] != programs[i].produced[source]) {
-        throw InternalError(step.graph->where(step.graph->values[source].node) + " lies differently in two steps");
+        throw InternalError(step.graph->where(step.graph->values[source].node) +
+                            " lies differently in two steps");
       }
       seen[source] = true;
       variables[source] = programs[i].produced[source];

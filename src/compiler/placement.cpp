@@ -11,7 +11,8 @@ Placement place_group(const Partition& partition, const Fabric& fabric) {
   placement.group.columns = partition.parts[1];
   if (placement.group.rows > fabric.rows || placement.group.columns > fabric.columns) {
     throw CompileError("place: expected a group of at most " + std::to_string(fabric.rows) + " x " +
-                       std::to_string(fabric.columns) + " blocks, got " + std::to_string(placement.group.rows) + " x " +
+                       std::to_string(fabric.columns) + " blocks, got " +
+                       std::to_string(placement.group.rows) + " x " +
                        std::to_string(placement.group.columns));
   }
   placement.group.row = (fabric.rows - placement.group.rows) / 2;

@@ -10,7 +10,8 @@ StepSchedule schedule_step(const Step& step, const Communication& communication)
   for (std::size_t i = 0; i < step.programs.size(); ++i) {
     const Program& program = step.programs[i];
     const std::vector<Transfer>& transfers = communication.programs[i].transfers;
-    // Transfers before each op, in the order in which they were asked for; those without an op close their region.
+    // Transfers before each op, in the order in which they were asked for; those without an op close their
+    // region.
     std::vector<std::vector<std::uint32_t>> before(program.order.size());
     std::vector<std::uint32_t> closing[kRegions];
     for (std::uint32_t t = 0; t < transfers.size(); ++t) {
@@ -44,7 +45,8 @@ void StepSchedule::verify(const Step& step, const Communication& communication) 
   for (std::size_t i = 0; i < programs.size(); ++i) {
     const Program& program = step.programs[i];
     const ProgramCommunication& ops = communication.programs[i];
-    std::vector<bool> written(communication.buffers.size()), done(program.order.size()), moved(ops.transfers.size());
+    std::vector<bool> written(communication.buffers.size()), done(program.order.size()),
+        moved(ops.transfers.size());
     for (std::size_t b = 0; b < written.size(); ++b) {
       const Buffer::Use use = communication.buffers[b].use;
       written[b] = use == Buffer::Use::variable || use == Buffer::Use::constant || use == Buffer::Use::feed;
@@ -70,13 +72,15 @@ void StepSchedule::verify(const Step& step, const Communication& communication) 
       const Node& node = graph.nodes[id];
       if (done[action.index]) throw InternalError(graph.where(id) + " runs twice");
       done[action.index] = true;
-      if (commit && node.op.model().can_fail) throw InternalError(graph.where(id) + " can fail while committing");
+      if (commit && node.op.model().can_fail)
+        throw InternalError(graph.where(id) + " can fail while committing");
       const std::uint32_t first = ops.first_operand[action.index];
       for (std::uint32_t k = 0; k < node.inputs; ++k) reads(ops.operands[first + k], graph.where(id));
       for (std::uint32_t k = node.inputs; k < node.inputs + node.values; ++k) {
         const BufferId to = ops.operands[first + k];
         const bool variable = communication.buffers[to].use == Buffer::Use::variable;
-        if (variable != commit) throw InternalError(graph.where(id) + " writes a variable outside of the commit");
+        if (variable != commit)
+          throw InternalError(graph.where(id) + " writes a variable outside of the commit");
         written[to] = true;
         if (commit) committed[to] = true;
       }
@@ -103,11 +107,12 @@ std::string StepSchedule::dump(const Step& step, const Communication& communicat
       for (; a < programs[i].region_end[r]; ++a) {
         const ScheduledAction& action = programs[i].actions[a];
         if (action.kind == ActionKind::compute) {
-          out += "    " + std::to_string(a) + " " + step.graph->where(step.programs[i].order[action.index]) + "\n";
+          out += "    " + std::to_string(a) + " " + step.graph->where(step.programs[i].order[action.index]) +
+                 "\n";
         } else {
           const Transfer& t = communication.programs[i].transfers[action.index];
-          out += "    " + std::to_string(a) + " " + std::string(name_of(t.kind)) + " buffer " + std::to_string(t.from) +
-                 " -> " + std::to_string(t.to) + "\n";
+          out += "    " + std::to_string(a) + " " + std::string(name_of(t.kind)) + " buffer " +
+                 std::to_string(t.from) + " -> " + std::to_string(t.to) + "\n";
         }
       }
     }

@@ -27,7 +27,8 @@ Mesh other(Mesh direction) { return direction == Mesh::rows ? Mesh::columns : Me
 
 class Proposer {
  public:
-  Proposer(const Step& step, const StepFactors& factors, const Fabric& fabric, Index micro_batches, Index workers)
+  Proposer(const Step& step, const StepFactors& factors, const Fabric& fabric, Index micro_batches,
+           Index workers)
       : step_(step), factors_(factors), fabric_(fabric) {
     base_.micro_batches = micro_batches;
     base_.workers = workers;
@@ -82,7 +83,8 @@ class Proposer {
 
   bool is_batch(std::uint32_t cls) const {
     const FactorClass& of = factors_.classes[cls];
-    return step_.graph->values[of.value].axes[static_cast<std::size_t>(of.dim)] == batch_axis_ && batch_axis_ >= 0;
+    return step_.graph->values[of.value].axes[static_cast<std::size_t>(of.dim)] == batch_axis_ &&
+           batch_axis_ >= 0;
   }
 
   std::vector<std::uint32_t> heavy_classes() const {
@@ -110,8 +112,9 @@ class Proposer {
         refuse(hint, "expected a mesh with more than one block in that direction, got " + fabric_.name);
       }
       const Choices before = choices;
-      const bool batch = batch_axis_ >= 0 &&
-                         step_.graph->values[hint.value].axes[static_cast<std::size_t>(hint.dim)] == batch_axis_;
+      const bool batch =
+          batch_axis_ >= 0 &&
+          step_.graph->values[hint.value].axes[static_cast<std::size_t>(hint.dim)] == batch_axis_;
       if (batch) {
         if (!set_batch(choices, hint.direction)) refuse(hint, "expected a batch of at least two rows to cut");
         if (before.batch.active && before.batch.direction != hint.direction) {
@@ -120,7 +123,8 @@ class Proposer {
       } else {
         hint_feature(choices, before, hint);
       }
-      if (choices.batch.active && choices.feature.active && choices.batch.direction == choices.feature.direction) {
+      if (choices.batch.active && choices.feature.active &&
+          choices.batch.direction == choices.feature.direction) {
         refuse(hint, "expected batch and feature on two directions of the mesh, got one for both");
       }
     }
@@ -129,14 +133,16 @@ class Proposer {
 
   void hint_feature(Choices& choices, const Choices& before, const SplitHint& hint) const {
     const std::uint32_t cls = factors_.class_of(hint.value, hint.dim);
-    if (cls == kNone || factors_.classes[cls].flops <= 0) refuse(hint, "expected a dimension that ops can be cut in");
+    if (cls == kNone || factors_.classes[cls].flops <= 0)
+      refuse(hint, "expected a dimension that ops can be cut in");
     if (!set_feature(choices, cls, hint.direction)) {
       refuse(hint, "expected a dimension of its own with at least two units of " +
-                       std::to_string(factors_.classes[cls].unit) + ", got " + std::to_string(factors_.classes[cls].extent));
+                       std::to_string(factors_.classes[cls].unit) + ", got " +
+                       std::to_string(factors_.classes[cls].extent));
     }
-    const bool clash = before.feature.active &&
-                       (factors_.class_of(before.feature_value, before.feature_dim) != cls ||
-                        before.feature.direction != hint.direction);
+    const bool clash =
+        before.feature.active && (factors_.class_of(before.feature_value, before.feature_dim) != cls ||
+                                  before.feature.direction != hint.direction);
     if (clash) refuse(hint, "expected one feature dimension to cut besides the batch, got two");
   }
 
@@ -173,7 +179,8 @@ double predicted_seconds(const Step& step, const Partition& partition, const Com
       const double repeats = program.region[p] == Region::body ? micro : 1;
       total += once + repeats * fabric.setup;
       if (partition.programs[i].chain[p] >= 0) {  // blocks of a chain wait for each other
-        const auto parts = static_cast<double>(partition.parts[static_cast<std::size_t>(partition.programs[i].chain[p])]);
+        const auto parts =
+            static_cast<double>(partition.parts[static_cast<std::size_t>(partition.programs[i].chain[p])]);
         double bytes = 0;
         for (const TensorType& type : out) bytes += static_cast<double>(bytes_of(type));
         total += (parts - 1) * once + repeats * parts * (bytes / fabric.link_rate + fabric.hop);
@@ -181,7 +188,8 @@ double predicted_seconds(const Step& step, const Partition& partition, const Com
     }
     for (const Transfer& t : communication.programs[i].transfers) {
       const Grid grid = grid_of(step, partition, communication, t.to);
-      auto bytes = static_cast<double>(size_of(step.graph->values[communication.buffers[t.to].value].type.dtype));
+      auto bytes =
+          static_cast<double>(size_of(step.graph->values[communication.buffers[t.to].value].type.dtype));
       for (const Division& d : divisions_of(step, partition, communication, t.to)) {
         bytes *= static_cast<double>(local_extent(d, grid));
       }

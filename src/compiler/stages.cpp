@@ -42,30 +42,34 @@ std::string Stages::summary() const {
   }
   std::string out = "plan for " + fabric.name + "\n";
   out += "  parameters   " + std::to_string(weights) + ", optimizer state " + std::to_string(state) + "\n";
-  out += "  blocks       " + std::to_string(placement.group.rows) + " x " + std::to_string(placement.group.columns) +
-         " at row " + std::to_string(placement.group.row) + ", column " + std::to_string(placement.group.column) +
-         "; idle " + std::to_string(placement.idle_blocks) + "\n";
+  out += "  blocks       " + std::to_string(placement.group.rows) + " x " +
+         std::to_string(placement.group.columns) + " at row " + std::to_string(placement.group.row) +
+         ", column " + std::to_string(placement.group.column) + "; idle " +
+         std::to_string(placement.idle_blocks) + "\n";
   out += "  choices      " + partition.choices.text() + "\n";
   out += "  memory       ";
   if (!fabric.shared_memory) {
-    out += "sram " + std::to_string(memory.sram_bytes) + " bytes (" + bytes_text(memory.sram_bytes) + ") a block, ";
+    out += "sram " + std::to_string(memory.sram_bytes) + " bytes (" + bytes_text(memory.sram_bytes) +
+           ") a block, ";
   }
-  out += "dram " + std::to_string(memory.dram_bytes) + " bytes (" + bytes_text(memory.dram_bytes) + "), scratch " +
-         std::to_string(scratch_bytes) + " bytes a thread\n";
+  out += "dram " + std::to_string(memory.dram_bytes) + " bytes (" + bytes_text(memory.dram_bytes) +
+         "), scratch " + std::to_string(scratch_bytes) + " bytes a thread\n";
   for (std::size_t i = 0; i < step.programs.size(); ++i) {
     std::array<Index, kTransferKinds> kinds{};
     for (const Transfer& t : communication.programs[i].transfers) ++kinds[static_cast<std::size_t>(t.kind)];
     Index tiles = 0;
     for (const OpTiling& tiling_of : tiling.programs[i]) tiles += tiling_of.tiles();
-    out += "  step '" + step.programs[i].name + "': " + std::to_string(step.programs[i].order.size()) + " ops, " +
-           std::to_string(tiles) + " tiles a block, micro-batches " +
+    out += "  step '" + step.programs[i].name + "': " + std::to_string(step.programs[i].order.size()) +
+           " ops, " + std::to_string(tiles) + " tiles a block, micro-batches " +
            std::to_string(schedule.programs[i].micro_batches);
     for (std::size_t k = 0; k < kinds.size(); ++k) {
-      if (kinds[k] > 0) out += ", " + std::to_string(kinds[k]) + " " + std::string(name_of(static_cast<TransferKind>(k)));
+      if (kinds[k] > 0)
+        out += ", " + std::to_string(kinds[k]) + " " + std::string(name_of(static_cast<TransferKind>(k)));
     }
     out += "\n";
   }
-  out += "  predicted    " + with_unit(seconds * 1e3, "ms") + " for all steps together, by an uncalibrated cost model\n";
+  out += "  predicted    " + with_unit(seconds * 1e3, "ms") +
+         " for all steps together, by an uncalibrated cost model\n";
   return out;
 }
 
@@ -77,8 +81,9 @@ std::string Stages::dump(std::string_view stage) const {
   if (stage == "communication") return communication.dump(step);
   if (stage == "schedule") return schedule.dump(step, communication);
   if (stage == "memory") return memory.dump(step, communication);
-  throw UserError("dump: expected one of step, partition, placement, tiling, communication, schedule, memory, got '" +
-                  std::string(stage) + "'");
+  throw UserError(
+      "dump: expected one of step, partition, placement, tiling, communication, schedule, memory, got '" +
+      std::string(stage) + "'");
 }
 
 }  // namespace wafer::inline v0

@@ -42,9 +42,11 @@ std::shared_ptr<GraphData> snapshot(std::span<const NamedRequest> requests) {
   std::shared_ptr<GraphData> graph;
   std::unordered_set<std::string_view> names;
   const auto belongs = [&](const std::string& step, const std::string& what, const Tensor& tensor) {
-    if (!tensor) throw UserError("step '" + step + "': expected a tensor for " + what + ", got an empty handle");
+    if (!tensor)
+      throw UserError("step '" + step + "': expected a tensor for " + what + ", got an empty handle");
     if (!graph) graph = tensor.data();
-    if (graph != tensor.data()) throw UserError("step '" + step + "': expected tensors of one graph, got two graphs");
+    if (graph != tensor.data())
+      throw UserError("step '" + step + "': expected tensors of one graph, got two graphs");
   };
   for (const NamedRequest& named : requests) {
     if (!names.insert(named.name).second) {
@@ -68,7 +70,8 @@ std::shared_ptr<GraphData> snapshot(std::span<const NamedRequest> requests) {
 }
 
 // Gradients, clipping and update of one request, as further ops of the snapshot.
-std::vector<Program::Assignment> derive_training(const std::shared_ptr<GraphData>& graph, const Request& request) {
+std::vector<Program::Assignment> derive_training(const std::shared_ptr<GraphData>& graph,
+                                                 const Request& request) {
   const Tensor loss(graph, request.loss.value());
   Tensors parameters;
   std::vector<std::string> paths;
@@ -86,7 +89,8 @@ std::vector<Program::Assignment> derive_training(const std::shared_ptr<GraphData
     trained.push_back({paths[i], parameters[i], gradients[i]});
     flowing.push_back(gradients[i]);
   }
-  if (trained.empty()) throw UserError("minimize: expected a loss that depends on parameters, got one that does not");
+  if (trained.empty())
+    throw UserError("minimize: expected a loss that depends on parameters, got one that does not");
   graph->scope = 0;
   UpdateBuilder builder{Graph(graph)};
   if (request.max_norm > 0) builder.set_scale(clip_scale(flowing, request.max_norm));
@@ -155,8 +159,8 @@ class RegionSplit {
     return false;
   }
 
-  // Micro-batches are ruled out by an op of the body that reads a result of the whole batch, or that needs the batch
-  // in one piece.
+  // Micro-batches are ruled out by an op of the body that reads a result of the whole batch, or that needs
+  // the batch in one piece.
   void find_whole_batch(const std::vector<bool>& batch) {
     std::vector<bool> in_body(graph_.values.size());
     for (std::size_t p = 0; p < program_.order.size(); ++p) {
@@ -192,7 +196,8 @@ class RegionSplit {
   Program& program_;
 };
 
-// An update whose results may take its variables' memory runs at the very end, where nothing can fail any more.
+// An update whose results may take its variables' memory runs at the very end, where nothing can fail any
+// more.
 void move_updates_to_commit(const GraphData& graph, Program& program) {
   std::unordered_map<ValueId, Program::Assignment*> assigned;  // by the new value
   for (Program::Assignment& a : program.assignments) assigned[a.value] = &a;
@@ -209,8 +214,10 @@ void move_updates_to_commit(const GraphData& graph, Program& program) {
       const auto target = assigned.find(node.first_value + r);
       const auto pair = std::find_if(alias.begin(), alias.end(),
                                      [&](const AliasPair& a) { return a.result == static_cast<int>(r); });
-      if (target == assigned.end() || pair == alias.end() || readers.contains(node.first_value + r)) return false;
-      if (graph.inputs[node.first_input + static_cast<std::uint32_t>(pair->input)] != target->second->variable) {
+      if (target == assigned.end() || pair == alias.end() || readers.contains(node.first_value + r))
+        return false;
+      if (graph.inputs[node.first_input + static_cast<std::uint32_t>(pair->input)] !=
+          target->second->variable) {
         return false;
       }
     }
@@ -227,7 +234,8 @@ void move_updates_to_commit(const GraphData& graph, Program& program) {
         for (ValueId value : graph.inputs_of(graph.nodes[other])) alone = alone && value != variable;
       }
       for (ValueId value : graph.inputs_of(node)) {
-        for (const Program::Assignment& a : program.assignments) alone = alone && !(a.in_place && a.variable == value);
+        for (const Program::Assignment& a : program.assignments)
+          alone = alone && !(a.in_place && a.variable == value);
       }
     }
     if (!alone) continue;
@@ -251,7 +259,8 @@ void sort_by_region(Program& program) {
   program.region = std::move(region);
 }
 
-Program flatten(const GraphData& graph, const NamedRequest& named, std::vector<Program::Assignment> assignments) {
+Program flatten(const GraphData& graph, const NamedRequest& named,
+                std::vector<Program::Assignment> assignments) {
   Program program;
   program.name = named.name;
   program.assignments = std::move(assignments);
@@ -333,7 +342,8 @@ std::string Step::dump() const {
       out += ": " + text_of(graph->input_types(node)) + " -> " + text_of(graph->result_types(node)) + "\n";
     }
     for (const Program::Assignment& a : program.assignments) {
-      out += "  " + graph->where(graph->values[a.variable].node) + (a.in_place ? " in place" : " by copy") + "\n";
+      out += "  " + graph->where(graph->values[a.variable].node) + (a.in_place ? " in place" : " by copy") +
+             "\n";
     }
     for (const Program::Fetch& fetch : program.fetches) {
       out += "  fetch '" + fetch.name + "' " + text_of(graph->values[fetch.value].type) + "\n";

@@ -12,7 +12,7 @@ namespace {
 
 constexpr double kTileSeconds = 2e-5;  // a claim costs well below a microsecond, a wait for a neighbour a few
 constexpr Index kTilesPerWorker = 4;   // so that a slower core gets fewer
-constexpr Index kColumns = 64;         // four vectors of AVX-512: tiles of columns end on whole register tiles
+constexpr Index kColumns = 64;  // four vectors of AVX-512: tiles of columns end on whole register tiles
 
 class OpTiler {
  public:
@@ -27,9 +27,11 @@ class OpTiler {
     if (node_.values == 0) return tiling;
     const Index wanted = wanted_tiles(fabric, workers);
     const auto of = factors_.of(op_);
-    const bool product = std::any_of(of.begin(), of.end(), [](const OpFactor& f) { return f.kind == FactorKind::reduced; });
+    const bool product =
+        std::any_of(of.begin(), of.end(), [](const OpFactor& f) { return f.kind == FactorKind::reduced; });
     std::vector<int> dims = result_factors();
-    if (product) std::reverse(dims.begin(), dims.end());  // columns first: each tile reads its own part of the weights
+    if (product)
+      std::reverse(dims.begin(), dims.end());  // columns first: each tile reads its own part of the weights
     Index have = 1;
     for (std::size_t k = 0, used = 0; k < dims.size() && used < 2 && have < wanted; ++k) {
       const int f = dims[k];
@@ -53,7 +55,8 @@ class OpTiler {
   // The outermost factors of the first result's dimensions.
   std::vector<int> result_factors() const {
     std::uint32_t at = factors_.first_outer[op_];
-    for (ValueId value : graph_.inputs_of(node_)) at += static_cast<std::uint32_t>(graph_.values[value].type.shape.rank());
+    for (ValueId value : graph_.inputs_of(node_))
+      at += static_cast<std::uint32_t>(graph_.values[value].type.shape.rank());
     std::vector<int> out;
     for (int d = 0; d < graph_.values[node_.first_value].type.shape.rank(); ++d) {
       out.push_back(factors_.outer[at + static_cast<std::uint32_t>(d)]);
@@ -76,7 +79,8 @@ class OpTiler {
     }
     const double seconds = share * std::max(cost.flops / fabric.flops, cost.bytes / fabric.memory_rate);
     const Index by_time = static_cast<Index>(std::min(1e6, seconds / kTileSeconds));
-    const Index by_memory = static_cast<Index>(share * cost.bytes / static_cast<double>(4 * fabric.fast_memory));
+    const Index by_memory =
+        static_cast<Index>(share * cost.bytes / static_cast<double>(4 * fabric.fast_memory));
     const Index for_workers = workers > 1 ? std::min(by_time, workers * kTilesPerWorker) : 1;
     return std::max<Index>({1, for_workers, by_memory});
   }
@@ -95,7 +99,8 @@ Division division_of(const Step& step, std::size_t program, const OpFactor& fact
   Division d;
   d.extent = factor.extent;
   d.axis = factor.axis;
-  if (factor.axis >= 0) d.per = factor.extent / step.graph->axes[static_cast<std::size_t>(factor.axis)].extent;
+  if (factor.axis >= 0)
+    d.per = factor.extent / step.graph->axes[static_cast<std::size_t>(factor.axis)].extent;
   const bool batch = factor.axis >= 0 && factor.axis == step.programs[program].batch_axis;
   d.micro = batch && micro;
   d.direction = direction;
@@ -149,9 +154,11 @@ void Tiling::verify(const Step& step, const StepFactors& factors, const Partitio
         if (tiling.factor[k] < 0) continue;
         if (divisions.empty()) divisions = divisions_of(step, factors, partition, communication, i, p);
         const auto f = static_cast<std::size_t>(tiling.factor[k]);
-        const bool covers = tiling.length[k] > 0 && tiling.length[k] * tiling.count[k] >= local_extent(divisions[f], grid);
+        const bool covers =
+            tiling.length[k] > 0 && tiling.length[k] * tiling.count[k] >= local_extent(divisions[f], grid);
         if (!covers || !of[f].splittable || of[f].kind != FactorKind::parallel) {
-          throw InternalError(step.graph->where(step.programs[i].order[p]) + " has tiles that do not cover it");
+          throw InternalError(step.graph->where(step.programs[i].order[p]) +
+                              " has tiles that do not cover it");
         }
       }
     }
@@ -165,8 +172,8 @@ std::string Tiling::dump(const Step& step) const {
     for (std::size_t p = 0; p < programs[i].size(); ++p) {
       const OpTiling& tiling = programs[i][p];
       if (tiling.tiles() == 1) continue;
-      out += "  " + step.graph->where(step.programs[i].order[p]) + ": tiles " + std::to_string(tiling.count[0]) +
-             " of " + std::to_string(tiling.length[0]);
+      out += "  " + step.graph->where(step.programs[i].order[p]) + ": tiles " +
+             std::to_string(tiling.count[0]) + " of " + std::to_string(tiling.length[0]);
       if (tiling.factor[1] >= 0) {
         out += " x " + std::to_string(tiling.count[1]) + " of " + std::to_string(tiling.length[1]);
       }

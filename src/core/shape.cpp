@@ -54,8 +54,9 @@ Shape broadcast(const Shape& a, const Shape& b) {
     const int da = d - (rank - a.rank()), db = d - (rank - b.rank());
     const Index ea = da < 0 ? 1 : a[da], eb = db < 0 ? 1 : b[db];
     if (ea != eb && ea != 1 && eb != 1) {
-      throw UserError("expected shapes that broadcast, got " + a.text() + " and " + b.text() + " (dimension " +
-                      std::to_string(d - rank) + ": " + std::to_string(ea) + " and " + std::to_string(eb) + ")");
+      throw UserError("expected shapes that broadcast, got " + a.text() + " and " + b.text() +
+                      " (dimension " + std::to_string(d - rank) + ": " + std::to_string(ea) + " and " +
+                      std::to_string(eb) + ")");
     }
     extents[static_cast<std::size_t>(d)] = ea == 1 ? eb : ea;
   }

@@ -23,8 +23,8 @@ Fabric Fabric::mesh(Index rows, Index columns, MeshMemory memory) {
                     std::to_string(columns));
   }
   if (memory.sram < 1 || memory.dram < 1) {
-    throw UserError("mesh: expected positive sizes of SRAM and DRAM, got " + std::to_string(memory.sram) + " and " +
-                    std::to_string(memory.dram) + " bytes");
+    throw UserError("mesh: expected positive sizes of SRAM and DRAM, got " + std::to_string(memory.sram) +
+                    " and " + std::to_string(memory.dram) + " bytes");
   }
   Fabric fabric;
   fabric.name = "mesh " + std::to_string(rows) + "x" + std::to_string(columns);

@@ -58,7 +58,9 @@ void add(std::vector<Attribute>& out, std::string_view name, const T& value) {
 void append(std::vector<Attribute>& out, std::string_view name, double value) { add(out, name, value); }
 void append(std::vector<Attribute>& out, std::string_view name, Index value) { add(out, name, value); }
 void append(std::vector<Attribute>& out, std::string_view name, bool value) { add(out, name, value); }
-void append(std::vector<Attribute>& out, std::string_view name, const std::string& value) { add(out, name, value); }
+void append(std::vector<Attribute>& out, std::string_view name, const std::string& value) {
+  add(out, name, value);
+}
 void append(std::vector<Attribute>& out, std::string_view name, DType value) { add(out, name, value); }
 void append(std::vector<Attribute>& out, std::string_view name, const std::vector<Index>& value) {
   add(out, name, value);

@@ -25,7 +25,8 @@ void check_operands(const AxesRule& rule, const std::vector<AxesRule::Dims>& ope
     bool fits = operands[i].size() == static_cast<std::size_t>(shape.rank());
     for (int d = 0; fits && d < shape.rank(); ++d) {
       Index product = 1;
-      for (int f : operands[i][static_cast<std::size_t>(d)]) product *= rule.factors()[static_cast<std::size_t>(f)].extent;
+      for (int f : operands[i][static_cast<std::size_t>(d)])
+        product *= rule.factors()[static_cast<std::size_t>(f)].extent;
       fits = product == shape[d];
     }
     if (!fits) {
@@ -75,8 +76,8 @@ std::string AxesRule::text() const {
   out += " -> ";
   list(results_);
   for (std::size_t f = 0; f < factors_.size(); ++f) {
-    out += (f ? ", " : "; ") + std::string(factors_[f].name) + " " + std::to_string(factors_[f].extent) + " " +
-           std::string(name_of(factors_[f].kind));
+    out += (f ? ", " : "; ") + std::string(factors_[f].name) + " " + std::to_string(factors_[f].extent) +
+           " " + std::string(name_of(factors_[f].kind));
   }
   return out;
 }

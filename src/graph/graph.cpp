@@ -33,8 +33,8 @@ Tensor add_constant(const std::shared_ptr<GraphData>& data, TensorType type, std
 template <class T>
 Tensor dense_constant(const std::shared_ptr<GraphData>& data, std::span<const T> values, const Shape& shape) {
   if (static_cast<Index>(values.size()) != shape.size()) {
-    throw UserError("constant: expected " + std::to_string(shape.size()) + " elements for shape " + shape.text() +
-                    ", got " + std::to_string(values.size()));
+    throw UserError("constant: expected " + std::to_string(shape.size()) + " elements for shape " +
+                    shape.text() + ", got " + std::to_string(values.size()));
   }
   return add_constant(data, {dtype_of<T>, shape}, bytes_from(values));
 }
@@ -75,7 +75,8 @@ Axis Graph::axis(std::string name, Index greatest_extent) const {
     if (axis.name == name) throw UserError("axis '" + name + "': expected a new name, got one that is there");
   }
   if (greatest_extent < 1) {
-    throw UserError("axis '" + name + "': expected a greatest extent >= 1, got " + std::to_string(greatest_extent));
+    throw UserError("axis '" + name + "': expected a greatest extent >= 1, got " +
+                    std::to_string(greatest_extent));
   }
   if (data_->axes.size() >= 32767) throw UserError("axis '" + name + "': expected at most 32767 axes");
   data_->axes.push_back({std::move(name), greatest_extent, static_cast<int>(data_->axes.size())});
@@ -84,14 +85,15 @@ Axis Graph::axis(std::string name, Index greatest_extent) const {
 
 Tensor Graph::input(std::string name, std::initializer_list<Extent> shape, DType dtype) const {
   for (const FeedInfo& feed : data_->feeds) {
-    if (feed.name == name) throw UserError("input '" + name + "': expected a new name, got one that is there");
+    if (feed.name == name)
+      throw UserError("input '" + name + "': expected a new name, got one that is there");
   }
   if (dtype != DType::f32 && dtype != DType::i32) {
     throw UserError("input '" + name + "': expected f32 or i32, got " + std::string(name_of(dtype)));
   }
   if (shape.size() > static_cast<std::size_t>(kMaxRank)) {
-    throw UserError("input '" + name + "': expected at most " + std::to_string(kMaxRank) + " dimensions, got " +
-                    std::to_string(shape.size()));
+    throw UserError("input '" + name + "': expected at most " + std::to_string(kMaxRank) +
+                    " dimensions, got " + std::to_string(shape.size()));
   }
   std::vector<Index> extents;
   AxisTags tags = kNoAxes;
@@ -136,7 +138,8 @@ Tensor Graph::constant(std::span<const std::int32_t> values, const Shape& shape)
 
 namespace {
 
-Tensors apply_to(const std::shared_ptr<GraphData>& data, const OpHandle& op, std::span<const ValueId> operands) {
+Tensors apply_to(const std::shared_ptr<GraphData>& data, const OpHandle& op,
+                 std::span<const ValueId> operands) {
   const NodeId id = data->add_op(op, operands);
   const Node& node = data->nodes[id];
   Tensors results;
@@ -148,11 +151,13 @@ Tensors apply_to(const std::shared_ptr<GraphData>& data, const OpHandle& op, std
 
 Tensors apply_handle(const OpHandle& op, std::span<const Tensor> inputs) {
   const std::string where = "op '" + std::string(op.name()) + "'";
-  if (inputs.empty()) throw UserError(where + ": expected inputs, got none (an op without any takes a graph)");
+  if (inputs.empty())
+    throw UserError(where + ": expected inputs, got none (an op without any takes a graph)");
   std::vector<ValueId> operands;
   for (const Tensor& input : inputs) {
     if (!input) throw UserError(where + ": expected tensors, got an empty handle");
-    if (input.data() != inputs[0].data()) throw UserError(where + ": expected inputs of one graph, got two graphs");
+    if (input.data() != inputs[0].data())
+      throw UserError(where + ": expected inputs of one graph, got two graphs");
     operands.push_back(input.value());
   }
   return apply_to(inputs[0].data(), op, operands);
@@ -173,7 +178,8 @@ Tensor parameter(const Graph& graph, const std::string& name, const Shape& shape
     }
     const Shape& there = data.values[known->value].type.shape;
     if (there != shape) {
-      throw UserError("parameter '" + path + "': expected shape " + there.text() + " to reuse, got " + shape.text());
+      throw UserError("parameter '" + path + "': expected shape " + there.text() + " to reuse, got " +
+                      shape.text());
     }
     return Tensor(graph.data(), known->value);
   }

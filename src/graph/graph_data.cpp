@@ -18,11 +18,12 @@ std::string axis_text(const GraphData& graph, int axis, Index extent) {
   return "axis '" + graph.axes[static_cast<std::size_t>(axis)].name + "'";
 }
 
-// Follows named axes through an op: a factor takes the axis of the input dimensions it stands outermost in, and
-// gives it to the result dimensions it stands outermost in.
+// Follows named axes through an op: a factor takes the axis of the input dimensions it stands outermost in,
+// and gives it to the result dimensions it stands outermost in.
 class AxisFlow {
  public:
-  AxisFlow(const GraphData& graph, const AxesRule& rule) : graph_(graph), rule_(rule), axis_(rule.factors().size()) {}
+  AxisFlow(const GraphData& graph, const AxesRule& rule)
+      : graph_(graph), rule_(rule), axis_(rule.factors().size()) {}
 
   void take(std::size_t input, const Value& value) {
     for (int d = 0; d < value.type.shape.rank(); ++d) {
@@ -44,8 +45,9 @@ class AxisFlow {
       for (std::size_t f = 0; f < dims[d].size(); ++f) {
         const int axis = axis_[static_cast<std::size_t>(dims[d][f])].axis;
         if (axis >= 0 && f > 0) {
-          throw UserError("expected " + axis_text(graph_, axis, 0) + " outermost in dimension " + std::to_string(d) +
-                          " of the result, since its run-time extent varies; got " + rule_.text());
+          throw UserError("expected " + axis_text(graph_, axis, 0) + " outermost in dimension " +
+                          std::to_string(d) + " of the result, since its run-time extent varies; got " +
+                          rule_.text());
         }
         if (f == 0) tags[d] = static_cast<std::int16_t>(axis);
       }
@@ -67,9 +69,10 @@ class AxisFlow {
     known = {axis, true};
   }
 
-  [[noreturn]] void fail(std::size_t input, int dim, const std::string& expected, int axis, Index extent) const {
-    throw UserError("dimension " + std::to_string(dim) + " of input " + std::to_string(input) + ": expected " + expected +
-                    ", got " + axis_text(graph_, axis, extent));
+  [[noreturn]] void fail(std::size_t input, int dim, const std::string& expected, int axis,
+                         Index extent) const {
+    throw UserError("dimension " + std::to_string(dim) + " of input " + std::to_string(input) +
+                    ": expected " + expected + ", got " + axis_text(graph_, axis, extent));
   }
 
   const GraphData& graph_;
@@ -121,7 +124,8 @@ ValueId GraphData::add_source(NodeKind kind, std::uint32_t source, TensorType ty
 NodeId GraphData::add_op(OpHandle op, std::span<const ValueId> operands) {
   const std::string& path = scopes[scope].path;
   const auto named = [&](const std::exception& error) {
-    return "op '" + std::string(op.name()) + "'" + (path.empty() ? "" : " at '" + path + "'") + ": " + error.what();
+    return "op '" + std::string(op.name()) + "'" + (path.empty() ? "" : " at '" + path + "'") + ": " +
+           error.what();
   };
   Types in, out;
   std::vector<AxisTags> tags;

@@ -25,7 +25,8 @@ Arena::Arena(Index bytes) {
   void* memory = mmap(nullptr, static_cast<std::size_t>(pages + page), PROT_READ | PROT_WRITE,
                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (memory == MAP_FAILED) {
-    throw RunError("session: expected " + std::to_string(bytes) + " bytes of memory for an arena, got none from the system");
+    throw RunError("session: expected " + std::to_string(bytes) +
+                   " bytes of memory for an arena, got none from the system");
   }
   mapping_ = static_cast<std::byte*>(memory);
   mapping_bytes_ = static_cast<std::size_t>(pages);

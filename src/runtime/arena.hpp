@@ -9,8 +9,8 @@
 
 namespace wafer::inline v0 {
 
-/// Planned memory: one mapping, rounded up to pages. Its end lies against a page that cannot be touched, so that running
-/// over it is a fault and not a silent write; the slack is in front.
+/// Planned memory: one mapping, rounded up to pages. Its end lies against a page that cannot be touched, so
+/// that running over it is a fault and not a silent write; the slack is in front.
 class Arena {
  public:
   Arena() = default;

@@ -35,7 +35,8 @@ Executor::Tickets Executor::number(const ProgramRecord& program) const {
   for (std::uint32_t a = 0; a < program.actions.size(); ++a) {
     while (a >= program.region_end[region]) {
       length[region] = at;
-      if (region < 2) at = 0;  // epilogue and commit share one numbering, so that one range of tickets ends the step
+      if (region < 2)
+        at = 0;  // epilogue and commit share one numbering, so that one range of tickets ends the step
       ++region;
     }
     tickets.first.push_back(at);
@@ -66,7 +67,8 @@ Place Executor::place_of(const ActionRecord& action, std::int64_t instance, Inde
 }
 
 std::int64_t Executor::instance_of(const ActionRecord& action, const Place& place) const {
-  if (action.kind == ActionKind::compute && action.chain == 1) return place.block[1] * data_.parts[0] + place.block[0];
+  if (action.kind == ActionKind::compute && action.chain == 1)
+    return place.block[1] * data_.parts[0] + place.block[0];
   return place.block[0] * data_.parts[1] + place.block[1];
 }
 
@@ -118,8 +120,8 @@ void Executor::fail(std::exception_ptr error) noexcept {
 
 void Executor::enter(void* self, int worker) {
   Executor& executor = *static_cast<Executor*>(self);
-  // The caller's writes before the step are published by the epoch, since oneTBB's own order is invisible to the
-  // thread sanitizer; likewise the workers' by `left_`.
+  // The caller's writes before the step are published by the epoch, since oneTBB's own order is invisible to
+  // the thread sanitizer; likewise the workers' by `left_`.
   static_cast<void>(executor.epoch_.load(std::memory_order_acquire));
   executor.worker_[static_cast<std::size_t>(worker)]->run();
   executor.left_.fetch_add(1, std::memory_order_acq_rel);
@@ -148,7 +150,8 @@ ExecutorStats Executor::stats() const {
     stats.workers += slot.tiles.load(std::memory_order_relaxed) > 0;
     stats.moved_bytes += slot.moved_bytes.load(std::memory_order_relaxed);
   }
-  for (Index b = 0; b < data_.blocks(); ++b) stats.blocks += computed_[static_cast<std::size_t>(b)].load(std::memory_order_relaxed);
+  for (Index b = 0; b < data_.blocks(); ++b)
+    stats.blocks += computed_[static_cast<std::size_t>(b)].load(std::memory_order_relaxed);
   return stats;
 }
 
@@ -157,7 +160,8 @@ void Executor::clear_stats() {
     slots_[static_cast<std::size_t>(w)].tiles.store(0, std::memory_order_relaxed);
     slots_[static_cast<std::size_t>(w)].moved_bytes.store(0, std::memory_order_relaxed);
   }
-  for (Index b = 0; b < data_.blocks(); ++b) computed_[static_cast<std::size_t>(b)].store(0, std::memory_order_relaxed);
+  for (Index b = 0; b < data_.blocks(); ++b)
+    computed_[static_cast<std::size_t>(b)].store(0, std::memory_order_relaxed);
 }
 
 }  // namespace wafer::inline v0

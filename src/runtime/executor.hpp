@@ -29,24 +29,25 @@ struct RunState {
   std::vector<Arena> blocks;  // one for each block of a mesh
   Arena dram;
   Arena scratch;
-  std::vector<Index> axes;    // run-time extents
+  std::vector<Index> axes;  // run-time extents
   std::uint64_t seed = 0;
   Index step = 0;
 };
 
 /// Runs the steps of an executable on workers that claim tiles, in one order, from one counter.
 ///
-/// A ticket is one tile of one action in one block and micro-batch; tickets are numbered in the order of the plan. A
-/// worker takes the next one and waits until all tickets before the action that it depends on are done: that is, until
-/// every other worker has published a later one. So a worker only ever waits for tickets that running workers hold, and
-/// any number of workers finishes the step. One counter and one published number for each worker are all that is shared.
+/// A ticket is one tile of one action in one block and micro-batch; tickets are numbered in the order of the
+/// plan. A worker takes the next one and waits until all tickets before the action that it depends on are
+/// done: that is, until every other worker has published a later one. So a worker only ever waits for tickets
+/// that running workers hold, and any number of workers finishes the step. One counter and one published
+/// number for each worker are all that is shared.
 class Executor {
  public:
   Executor(const ExecutableData& data, RunState& state, int threads);
   ~Executor();
 
-  /// Runs one step. Rethrows the first exception of a worker, after all have stopped; throws RunError where `stop` was
-  /// requested before the commit began. Variables are unchanged in both cases.
+  /// Runs one step. Rethrows the first exception of a worker, after all have stopped; throws RunError where
+  /// `stop` was requested before the commit began. Variables are unchanged in both cases.
   void run(std::size_t program, std::stop_token stop);
 
   int threads() const { return workers_.threads(); }

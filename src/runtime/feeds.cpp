@@ -13,11 +13,15 @@ namespace {
 
 constexpr Index kUnknown = -1;
 
-// Checks the feeds of one step, finds the run-time extents of the axes, and copies the data into planned memory.
+// Checks the feeds of one step, finds the run-time extents of the axes, and copies the data into planned
+// memory.
 class FeedTaker {
  public:
   FeedTaker(SessionState& state, std::size_t program)
-      : state_(state), data_(*state.data), program_(data_.programs[program]), feed_of_(state.feed_of_input[program]) {}
+      : state_(state),
+        data_(*state.data),
+        program_(data_.programs[program]),
+        feed_of_(state.feed_of_input[program]) {}
 
   void run(std::span<const Feed> feeds) {
     std::fill(state_.fed.begin(), state_.fed.end(), nullptr);
@@ -42,7 +46,8 @@ class FeedTaker {
 
  private:
   [[noreturn]] void fail(const std::string& name, const std::string& expected, const std::string& got) const {
-    throw RunError("step '" + program_.name + "', input '" + name + "': expected " + expected + ", got " + got);
+    throw RunError("step '" + program_.name + "', input '" + name + "': expected " + expected + ", got " +
+                   got);
   }
 
   void assign(const Feed& feed) {
@@ -53,7 +58,9 @@ class FeedTaker {
     }
     const bool known = input >= 0 && static_cast<std::size_t>(input) < feed_of_.size();
     const int f = known ? feed_of_[static_cast<std::size_t>(input)] : -1;
-    if (f < 0) fail(known ? state_.inputs[static_cast<std::size_t>(input)] : std::string(feed.name), "an input of this step", "another name");
+    if (f < 0)
+      fail(known ? state_.inputs[static_cast<std::size_t>(input)] : std::string(feed.name),
+           "an input of this step", "another name");
     const std::string& name = program_.feeds[static_cast<std::size_t>(f)].name;
     if (state_.fed[static_cast<std::size_t>(f)]) fail(name, "one feed", "two");
     const DType dtype = buffer(static_cast<std::size_t>(f)).dtype;
@@ -71,10 +78,12 @@ class FeedTaker {
     Index& known = state_.run.axes[static_cast<std::size_t>(axis)];
     const std::string& name = program_.feeds[f].name;
     if (extent > of.extent) {
-      fail(name, "at most " + std::to_string(of.extent) + " of axis '" + of.name + "'", std::to_string(extent));
+      fail(name, "at most " + std::to_string(of.extent) + " of axis '" + of.name + "'",
+           std::to_string(extent));
     }
     if (known != kUnknown && known != extent) {
-      fail(name, std::to_string(known) + " of axis '" + of.name + "' as in another feed", std::to_string(extent));
+      fail(name, std::to_string(known) + " of axis '" + of.name + "' as in another feed",
+           std::to_string(extent));
     }
     known = extent;
   }
@@ -94,7 +103,8 @@ class FeedTaker {
       }
     }
     if (shape.size() != state_.fed[f]->size) {
-      fail(name, std::to_string(shape.size()) + " elements for shape " + shape.text(), std::to_string(state_.fed[f]->size));
+      fail(name, std::to_string(shape.size()) + " elements for shape " + shape.text(),
+           std::to_string(state_.fed[f]->size));
     }
   }
 
@@ -116,7 +126,8 @@ class FeedTaker {
     if (count != 1 || known == 0) return;
     const Index size = state_.fed[f]->size;
     if (size % known != 0) {
-      fail(program_.feeds[f].name, "a multiple of " + std::to_string(known) + " elements", std::to_string(size));
+      fail(program_.feeds[f].name, "a multiple of " + std::to_string(known) + " elements",
+           std::to_string(size));
     }
     set_axis(f, unknown, size / known);
   }
@@ -125,7 +136,8 @@ class FeedTaker {
     Index expected = 1;
     for (int d = 0; d < buffer(f).rank; ++d) {
       const Division& division = dim(f, d);
-      const Index extent = division.axis < 0 ? division.extent : state_.run.axes[static_cast<std::size_t>(division.axis)];
+      const Index extent =
+          division.axis < 0 ? division.extent : state_.run.axes[static_cast<std::size_t>(division.axis)];
       if (extent == kUnknown) {
         if (expected == 0 || state_.fed[f]->size == 0) return;  // nothing to copy, whatever the axis
         fail(program_.feeds[f].name, "a shape, since more than one axis is unknown",
@@ -134,7 +146,8 @@ class FeedTaker {
       expected *= extent;
     }
     if (expected != state_.fed[f]->size) {
-      fail(program_.feeds[f].name, std::to_string(expected) + " elements", std::to_string(state_.fed[f]->size));
+      fail(program_.feeds[f].name, std::to_string(expected) + " elements",
+           std::to_string(state_.fed[f]->size));
     }
   }
 
@@ -158,6 +171,8 @@ class FeedTaker {
 
 }  // namespace
 
-void SessionState::take_feeds(std::size_t program, std::span<const Feed> feeds) { FeedTaker(*this, program).run(feeds); }
+void SessionState::take_feeds(std::size_t program, std::span<const Feed> feeds) {
+  FeedTaker(*this, program).run(feeds);
+}
 
 }  // namespace wafer::inline v0

@@ -25,15 +25,17 @@ double FetchedTensor::scalar() const {
 
 void FetchedTensor::check(DType asked) const {
   if (asked != type_.dtype) {
-    throw RunError("result '" + std::string(name_) + "': expected to be read as " + std::string(wafer::name_of(type_.dtype)) +
-                   ", got " + std::string(wafer::name_of(asked)));
+    throw RunError("result '" + std::string(name_) + "': expected to be read as " +
+                   std::string(wafer::name_of(type_.dtype)) + ", got " + std::string(wafer::name_of(asked)));
   }
 }
 
 FetchedTensor Result::operator[](std::string_view name) const {
-  if (!state_) throw RunError("result '" + std::string(name) + "': expected one of a step, got an empty handle");
+  if (!state_)
+    throw RunError("result '" + std::string(name) + "': expected one of a step, got an empty handle");
   if (generation_ != state_->generation) {
-    throw RunError("result '" + std::string(name) + "': expected one of the session's last step, got a stale one");
+    throw RunError("result '" + std::string(name) +
+                   "': expected one of the session's last step, got a stale one");
   }
   const ExecutableData& data = *state_->data;
   for (const FetchRecord& fetch : data.programs[program_].fetches) {
@@ -41,12 +43,13 @@ FetchedTensor Result::operator[](std::string_view name) const {
     const BufferRecord& buffer = data.buffers[fetch.buffer];
     const BufferView view(data, fetch.buffer, Grid{data.parts, 1}, Place{}, state_->run.axes);
     std::array<Index, kMaxRank> extents{};
-    for (int d = 0; d < buffer.rank; ++d) extents[static_cast<std::size_t>(d)] = view.held().range[static_cast<std::size_t>(d)].size();
+    for (int d = 0; d < buffer.rank; ++d)
+      extents[static_cast<std::size_t>(d)] = view.held().range[static_cast<std::size_t>(d)].size();
     const Shape shape(std::span<const Index>(extents.data(), static_cast<std::size_t>(buffer.rank)));
     return FetchedTensor(state_->run.dram.data() + buffer.offset, {buffer.dtype, shape}, fetch.name);
   }
-  throw RunError("result '" + std::string(name) + "': expected a name that step '" + data.programs[program_].name +
-                 "' fetches, got another");
+  throw RunError("result '" + std::string(name) + "': expected a name that step '" +
+                 data.programs[program_].name + "' fetches, got another");
 }
 
 Session::Session(Executable executable, SessionOptions options)
@@ -101,7 +104,9 @@ InputHandle Session::bind(std::string_view input) const {
   return {static_cast<int>(at - state_->inputs.begin())};
 }
 
-StepHandle Session::bind_step(std::string_view step) const { return {static_cast<int>(state_->program_index(step))}; }
+StepHandle Session::bind_step(std::string_view step) const {
+  return {static_cast<int>(state_->program_index(step))};
+}
 
 std::vector<VariableDescription> Session::variables() const {
   std::vector<VariableDescription> out;
@@ -124,8 +129,8 @@ void Session::set(std::string_view path, std::span<const float> values) {
   const VariableRecord& variable = state_->variable(path);
   const Shape shape = state_->shape_of(variable.buffer);
   if (static_cast<Index>(values.size()) != shape.size()) {
-    throw RunError("parameter '" + std::string(path) + "': expected " + std::to_string(shape.size()) + " elements for " +
-                   shape.text() + ", got " + std::to_string(values.size()));
+    throw RunError("parameter '" + std::string(path) + "': expected " + std::to_string(shape.size()) +
+                   " elements for " + shape.text() + ", got " + std::to_string(values.size()));
   }
   state_->write(variable.buffer, reinterpret_cast<const std::byte*>(values.data()));
 }
@@ -137,7 +142,10 @@ void Session::save(const std::string& path) const {
     if (!variable.trained) continue;
     values.push_back(get(variable.path));
     const Shape shape = state_->shape_of(variable.buffer);
-    entries.push_back({variable.path, DType::f32, {shape.begin(), shape.end()}, std::as_bytes(std::span<const float>(values.back()))});
+    entries.push_back({variable.path,
+                       DType::f32,
+                       {shape.begin(), shape.end()},
+                       std::as_bytes(std::span<const float>(values.back()))});
   }
   io::write_safetensors(path, entries);
 }
@@ -154,14 +162,17 @@ void Session::load(const std::string& path) {
     const bool same = std::equal(entry->shape.begin(), entry->shape.end(), shape.begin(), shape.end());
     if (!same || entry->dtype != DType::f32) {
       std::string got = std::string(wafer::name_of(entry->dtype)) + "[";
-      for (std::size_t d = 0; d < entry->shape.size(); ++d) got += (d ? ", " : "") + std::to_string(entry->shape[d]);
-      throw UserError(path + ": expected parameter '" + variable.path + "' as f32" + shape.text() + ", got " + got + "]");
+      for (std::size_t d = 0; d < entry->shape.size(); ++d)
+        got += (d ? ", " : "") + std::to_string(entry->shape[d]);
+      throw UserError(path + ": expected parameter '" + variable.path + "' as f32" + shape.text() + ", got " +
+                      got + "]");
     }
     found.emplace_back(variable.buffer, entry);
   }
   if (found.size() != file.entries().size()) {
     for (const io::Entry& entry : file.entries()) {
-      const bool known = std::any_of(found.begin(), found.end(), [&](const auto& f) { return f.second == &entry; });
+      const bool known =
+          std::any_of(found.begin(), found.end(), [&](const auto& f) { return f.second == &entry; });
       if (!known) throw UserError(path + ": expected parameters of the plan only, got '" + entry.name + "'");
     }
   }

@@ -18,8 +18,8 @@ constexpr Index kMostThreads = 1024;  // more are a mistake
 
 int threads_of(const SessionOptions& options) {
   if (options.threads < 0 || options.threads > kMostThreads) {
-    throw RunError("threads: expected 1 to " + std::to_string(kMostThreads) + ", or 0 for the CPUs at hand, got " +
-                   std::to_string(options.threads));
+    throw RunError("threads: expected 1 to " + std::to_string(kMostThreads) +
+                   ", or 0 for the CPUs at hand, got " + std::to_string(options.threads));
   }
   return static_cast<int>(options.threads > 0 ? options.threads : available_cpus());
 }
@@ -41,7 +41,8 @@ void for_each_piece(const SessionState& state, std::uint32_t buffer, F&& f) {
   for (Index block = 0; block < (dram ? 1 : data.blocks()); ++block) {
     const Place place{{block / data.parts[1], block % data.parts[1]}, 0};
     const BufferView view(data, buffer, grid, place, greatest);
-    std::byte* arena = dram ? state.run.dram.data() : state.run.blocks[static_cast<std::size_t>(block)].data();
+    std::byte* arena =
+        dram ? state.run.dram.data() : state.run.blocks[static_cast<std::size_t>(block)].data();
     f(view.held(), view.at(view.held(), arena));
   }
 }

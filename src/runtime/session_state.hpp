@@ -16,17 +16,19 @@ namespace wafer::inline v0 {
 
 /// What a session owns; results share it.
 struct SessionState {
-  /// `fill`: the byte that all arenas are filled with beforehand; for tests, which look for what was never written.
+  /// `fill`: the byte that all arenas are filled with beforehand; for tests, which look for what was never
+  /// written.
   SessionState(std::shared_ptr<const ExecutableData> executable, const SessionOptions& options,
                std::optional<std::uint8_t> fill = {});
 
   std::shared_ptr<const ExecutableData> data;
   RunState run;
   std::unique_ptr<Executor> executor;
-  std::vector<std::string> inputs;             // names of all inputs; a handle is an index
-  std::vector<std::vector<int>> feed_of_input;  // by program and input: index of the program's feeds, -1 for none
-  std::vector<const Feed*> fed;                // scratch of a step: by feed of the program
-  std::uint64_t generation = 0;                // counts steps, failed ones too
+  std::vector<std::string> inputs;  // names of all inputs; a handle is an index
+  std::vector<std::vector<int>>
+      feed_of_input;             // by program and input: index of the program's feeds, -1 for none
+  std::vector<const Feed*> fed;  // scratch of a step: by feed of the program
+  std::uint64_t generation = 0;  // counts steps, failed ones too
   std::atomic<bool> busy{false};
 
   std::size_t program_index(std::string_view name) const;

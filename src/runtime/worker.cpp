@@ -22,7 +22,10 @@ void pause() {
 }  // namespace
 
 Executor::Worker::Worker(Executor& executor, int id)
-    : executor_(executor), data_(executor.data_), slot_(executor.slots_[static_cast<std::size_t>(id)]), id_(id) {
+    : executor_(executor),
+      data_(executor.data_),
+      slot_(executor.slots_[static_cast<std::size_t>(id)]),
+      id_(id) {
   std::size_t factors = 0, operands = 0;
   for (const ProgramRecord& program : data_.programs) {
     for (const ActionRecord& action : program.actions) {
@@ -46,14 +49,16 @@ void Executor::Worker::run() {
   context_.axes = executor_.state_.axes;
   context_.scratch = executor_.state_.scratch.data() + id_ * data_.scratch_bytes;
   context_.scratch_bytes = data_.scratch_bytes;
-  // Before the first claim, so that whoever claims a later ticket knows that this worker may hold an earlier one.
+  // Before the first claim, so that whoever claims a later ticket knows that this worker may hold an earlier
+  // one.
   slot_.ticket.store(0, std::memory_order_relaxed);
   for (;;) {
     const std::int64_t ticket = executor_.next_.fetch_add(1, std::memory_order_acq_rel);
     if (ticket >= numbers.total) break;
     slot_.ticket.store(ticket, std::memory_order_release);
     try {
-      if (ticket < commit && executor_.stop_.stop_requested()) throw RunError("step: cancelled by its stop token");
+      if (ticket < commit && executor_.stop_.stop_requested())
+        throw RunError("step: cancelled by its stop token");
       Claim claim;
       locate(ticket, claim);
       const ActionRecord& action = executor_.program_->actions[claim.action];
@@ -153,11 +158,13 @@ void Executor::Worker::compute(const ActionRecord& action, const Place& place, s
   if (action.chain >= 0 && context_.accumulate) receive_sums(action, place);
   const OpRecord& op = data_.ops[action.op];
   context_.where = data_.places[op.where];
-  op.run(op.op.get(), context_, Tiles(tiles_.data(), action.inputs), Tiles(tiles_.data() + action.inputs, action.results));
+  op.run(op.op.get(), context_, Tiles(tiles_.data(), action.inputs),
+         Tiles(tiles_.data() + action.inputs, action.results));
 }
 
 // The piece of an operand that belongs to the current factor ranges.
-Tile Executor::Worker::tile_of(const OperandRecord& operand, const Place& place, StridedBox* memory, Box* box) {
+Tile Executor::Worker::tile_of(const OperandRecord& operand, const Place& place, StridedBox* memory,
+                               Box* box) {
   const BufferRecord& buffer = data_.buffers[operand.buffer];
   const Grid& grid = executor_.program_->grid;
   const std::vector<Index>& axes = executor_.state_.axes;
@@ -177,7 +184,9 @@ Tile Executor::Worker::tile_of(const OperandRecord& operand, const Place& place,
     tile.extent[i] = range.size();
     tile.origin[i] = range.begin;
     tile.stride[i] = dim.stride;
-    tile.shape[i] = division.axis < 0 ? greatest : std::min(greatest, axes[static_cast<std::size_t>(division.axis)] * division.per);
+    tile.shape[i] = division.axis < 0
+                        ? greatest
+                        : std::min(greatest, axes[static_cast<std::size_t>(division.axis)] * division.per);
     if (division.direction < 0 && !division.micro) {
       offset += range.begin * dim.stride;  // held from its first index
     } else {
@@ -196,7 +205,8 @@ Tile Executor::Worker::tile_of(const OperandRecord& operand, const Place& place,
   return tile;
 }
 
-// Takes over what the block before in the chain has summed so far (the last one, from the micro-batch before).
+// Takes over what the block before in the chain has summed so far (the last one, from the micro-batch
+// before).
 void Executor::Worker::receive_sums(const ActionRecord& action, const Place& place) {
   const auto dir = static_cast<std::size_t>(action.chain);
   Place before = place;
@@ -222,7 +232,8 @@ void Executor::Worker::transfer(const ActionRecord& action, const Place& place) 
     const Index own = action.to_dram ? 0 : place.block[dir];
     positions[dir] = {own, own + 1};
     if (from.space == Space::dram) continue;
-    if (action.chain == static_cast<std::int8_t>(dir)) positions[dir] = {data_.parts[dir] - 1, data_.parts[dir]};
+    if (action.chain == static_cast<std::int8_t>(dir))
+      positions[dir] = {data_.parts[dir] - 1, data_.parts[dir]};
     for (int d = 0; d < from.rank; ++d) {
       const auto i = static_cast<std::size_t>(d);
       if (data_.dims[from.first_dim + i].division.direction != static_cast<std::int8_t>(dir)) continue;
@@ -238,7 +249,8 @@ void Executor::Worker::transfer(const ActionRecord& action, const Place& place) 
       if (action.from == action.to && from_arena == to_arena) continue;  // the chain's last block has the sum
       const BufferView piece_view(data_, action.from, grid, source, axes);
       const Box box = intersection(piece_view.held(), target.held());
-      const Index bytes = copy_box(box, target.element_size(), piece_view.at(box, from_arena), target.at(box, to_arena));
+      const Index bytes =
+          copy_box(box, target.element_size(), piece_view.at(box, from_arena), target.at(box, to_arena));
       if (from_arena != to_arena) count_moved(bytes);
     }
   }

@@ -10,7 +10,8 @@
 
 namespace wafer::inline v0 {
 
-/// One worker of an executor: claims tickets, waits for what they depend on, and runs them. Its buffers are sized once.
+/// One worker of an executor: claims tickets, waits for what they depend on, and runs them. Its buffers are
+/// sized once.
 class Executor::Worker {
  public:
   Worker(Executor& executor, int id);
@@ -32,9 +33,9 @@ class Executor::Worker {
   const ExecutableData& data_;
   Slot& slot_;
   int id_;
-  std::uint32_t cursor_ = 0;       // action of the last claim
-  std::int64_t cursor_lap_ = -1;   // and its region and micro-batch
-  std::vector<Range> ranges_;      // of the factors of the current call
+  std::uint32_t cursor_ = 0;      // action of the last claim
+  std::int64_t cursor_lap_ = -1;  // and its region and micro-batch
+  std::vector<Range> ranges_;     // of the factors of the current call
   std::vector<Tile> tiles_;
   Context context_;
 };

@@ -9,8 +9,8 @@
 
 #include <optional>
 
-// Built without the thread sanitizer, which cannot see into Debian's oneTBB. Everything that workers share is passed
-// through atomics of our own (see the executor), so nothing is hidden by that.
+// Built without the thread sanitizer, which cannot see into Debian's oneTBB. Everything that workers share is
+// passed through atomics of our own (see the executor), so nothing is hidden by that.
 namespace wafer::inline v0 {
 
 struct Workers::Pool {

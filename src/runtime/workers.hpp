@@ -19,8 +19,8 @@ class Workers {
   Workers& operator=(const Workers&) = delete;
 
   int threads() const { return threads_; }
-  /// Calls function(data, w) once for each worker w in [0, threads), on as many threads as oneTBB grants, which may be
-  /// one; returns when all calls have. `function` does not throw.
+  /// Calls function(data, w) once for each worker w in [0, threads), on as many threads as oneTBB grants,
+  /// which may be one; returns when all calls have. `function` does not throw.
   void run(Function* function, void* data);
 
  private:

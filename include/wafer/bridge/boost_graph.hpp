@@ -12,9 +12,10 @@
 #include <iterator>
 #include <utility>
 
-/// Makes wafer::Graph a model of Boost.Graph's VertexListGraph, EdgeListGraph and BidirectionalGraph. Vertices are nodes
-/// (ops, inputs, parameters, constants), numbered from 0; edges are operands, from the node that produces a value to the
-/// node that reads it. Two operands from one producer are parallel edges. Include this beside the algorithms you call.
+/// Makes wafer::Graph a model of Boost.Graph's VertexListGraph, EdgeListGraph and BidirectionalGraph.
+/// Vertices are nodes (ops, inputs, parameters, constants), numbered from 0; edges are operands, from the
+/// node that produces a value to the node that reads it. Two operands from one producer are parallel edges.
+/// Include this beside the algorithms you call.
 namespace wafer::inline v0::bridge {
 
 /// Counts through nodes or operand slots.
@@ -48,7 +49,9 @@ class UseIterator {
   using pointer = const std::uint32_t*;
   using reference = std::uint32_t;
   UseIterator() = default;
-  UseIterator(const GraphData& graph, NodeId node) : graph_(&graph), result_(0), node_(node) { skip_unused(kNone); }
+  UseIterator(const GraphData& graph, NodeId node) : graph_(&graph), result_(0), node_(node) {
+    skip_unused(kNone);
+  }
   std::uint32_t operator*() const { return slot_; }
   UseIterator& operator++() {
     skip_unused(graph_->next_use[slot_]);
@@ -64,7 +67,8 @@ class UseIterator {
  private:
   void skip_unused(std::uint32_t slot) {
     const Node& node = graph_->nodes[node_];
-    while (slot == kNone && result_ < node.values) slot = graph_->values[node.first_value + result_++].first_use;
+    while (slot == kNone && result_ < node.values)
+      slot = graph_->values[node.first_value + result_++].first_use;
     slot_ = slot;
   }
   const GraphData* graph_ = nullptr;
@@ -115,7 +119,9 @@ inline std::pair<bridge::CountingIterator, bridge::CountingIterator> vertices(co
 inline std::pair<bridge::CountingIterator, bridge::CountingIterator> edges(const Graph& g) {
   return {bridge::CountingIterator(0), bridge::CountingIterator(static_cast<std::uint32_t>(num_edges(g)))};
 }
-inline NodeId source(std::uint32_t edge, const Graph& g) { return g.data()->values[g.data()->inputs[edge]].node; }
+inline NodeId source(std::uint32_t edge, const Graph& g) {
+  return g.data()->values[g.data()->inputs[edge]].node;
+}
 inline NodeId target(std::uint32_t edge, const Graph& g) { return g.data()->input_node[edge]; }
 inline std::pair<bridge::CountingIterator, bridge::CountingIterator> in_edges(NodeId node, const Graph& g) {
   const Node& n = g.data()->nodes[node];

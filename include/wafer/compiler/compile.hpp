@@ -20,20 +20,23 @@ struct Choices;
 struct Options {
   /// Parts that the batch is run in, one after the other; 0: chosen. Results do not depend on it.
   Index micro_batches = 0;
-  /// The same bits from every plan. Always so on a host; on a mesh `false` (trees and rings) is not there yet and is a
-  /// CompileError.
+  /// The same bits from every plan. Always so on a host; on a mesh `false` (trees and rings) is not there yet
+  /// and is a CompileError.
   std::optional<bool> reproducible;
-  /// Bytes that a plan may use of each block's SRAM (not on a host, which has none) and of DRAM; 0: the fabric's.
+  /// Bytes that a plan may use of each block's SRAM (not on a host, which has none) and of DRAM; 0: the
+  /// fabric's.
   Index sram_limit = 0;
   Index dram_limit = 0;
   /// Instruction set of the compiled kernels. A CompileError where the CPU lacks it.
   KernelTarget kernel_target = KernelTarget::automatic;
-  /// Threads to plan tiles for; 0: the CPUs that this process may use. A session may run with any other number.
+  /// Threads to plan tiles for; 0: the CPUs that this process may use. A session may run with any other
+  /// number.
   Index threads = 0;
 };
 
-/// Compiles named steps on one graph for a fabric. Throws UserError for a description that is wrong, and CompileError
-/// for one that cannot be planned as asked; each names op or hint, layer path, what was expected and what came.
+/// Compiles named steps on one graph for a fabric. Throws UserError for a description that is wrong, and
+/// CompileError for one that cannot be planned as asked; each names op or hint, layer path, what was expected
+/// and what came.
 Executable compile(std::span<const NamedRequest> requests, const Fabric& fabric, const Options& options = {});
 inline Executable compile(std::initializer_list<NamedRequest> requests, const Fabric& fabric,
                           const Options& options = {}) {

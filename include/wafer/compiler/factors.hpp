@@ -24,20 +24,21 @@ struct OpFactor {
 struct ProgramFactors {
   std::vector<OpFactor> factors;
   std::vector<std::uint32_t> first_factor;  ///< of each op, and the end
-  std::vector<std::int8_t> outer;           ///< for each dimension of each operand: its outermost factor, or -1
-  std::vector<std::uint32_t> first_outer;   ///< of each op, and the end
+  std::vector<std::int8_t> outer;  ///< for each dimension of each operand: its outermost factor, or -1
+  std::vector<std::uint32_t> first_outer;  ///< of each op, and the end
 
   std::span<const OpFactor> of(std::size_t op) const {
     return {factors.data() + first_factor[op], first_factor[op + 1] - first_factor[op]};
   }
 };
 
-/// A class of factors of the whole step: a feature dimension that ops share, such as the width of a hidden layer.
+/// A class of factors of the whole step: a feature dimension that ops share, such as the width of a hidden
+/// layer.
 struct FactorClass {
   Index extent = 0;
   Index unit = 1;
-  bool uniform = true;  ///< all its factors have the same extent; only such a class can be cut
-  double flops = 0;     ///< of the ops that it occurs in
+  bool uniform = true;    ///< all its factors have the same extent; only such a class can be cut
+  double flops = 0;       ///< of the ops that it occurs in
   ValueId value = kNone;  ///< the first value that has it, and in which dimension
   int dim = 0;
 };
@@ -46,16 +47,16 @@ struct FactorClass {
 struct StepFactors {
   std::vector<ProgramFactors> programs;
   std::vector<FactorClass> classes;
-  std::vector<std::uint32_t> first_dim;    ///< of each value in dim_class
-  std::vector<std::uint32_t> dim_class;    ///< the class of each dimension of each value, kNone for none
+  std::vector<std::uint32_t> first_dim;  ///< of each value in dim_class
+  std::vector<std::uint32_t> dim_class;  ///< the class of each dimension of each value, kNone for none
 
   std::uint32_t class_of(ValueId value, int dim) const {
     return dim_class.empty() ? kNone : dim_class[first_dim[value] + static_cast<std::uint32_t>(dim)];
   }
 };
 
-/// Reads the axes rule of each op once. Classes are found (connected components) only where `with_classes`: a single
-/// block has nothing to cut.
+/// Reads the axes rule of each op once. Classes are found (connected components) only where `with_classes`: a
+/// single block has nothing to cut.
 StepFactors analyse_factors(const Step& step, bool with_classes);
 
 }  // namespace wafer::inline v0

@@ -15,34 +15,37 @@ struct MemoryLimits {
   Index dram = 0;
 };
 
-/// Offset and lifetime of each buffer of the communication plan. Buffers of different steps share memory; those that
-/// outlive a step come first.
+/// Offset and lifetime of each buffer of the communication plan. Buffers of different steps share memory;
+/// those that outlive a step come first.
 struct MemoryPlan {
   struct Slot {
     Index offset = 0;
     Index bytes = 0;
     std::int32_t first = 0, last = -1;  ///< actions of its step between which it lives, both included
     bool unused = false;                ///< no action touches it
-    bool in_place = false;              ///< takes over the memory of an input that its op reads for the last time
+    bool in_place = false;  ///< takes over the memory of an input that its op reads for the last time
   };
   std::vector<Slot> slots;
   Index sram_bytes = 0, dram_bytes = 0;
 
-  /// Throws InternalError where two buffers that live at one time share a byte; written without the planner's tables.
+  /// Throws InternalError where two buffers that live at one time share a byte; written without the planner's
+  /// tables.
   void verify(const Step& step, const Communication& communication, const StepSchedule& schedule) const;
   std::string dump(const Step& step, const Communication& communication) const;
 };
 
 inline constexpr Index kBufferAlignment = 64;  // a cache line, and the widest vector
 
-/// Throws CompileError where a limit is too small, naming need, limit, and the largest tensor of the fullest moment.
+/// Throws CompileError where a limit is too small, naming need, limit, and the largest tensor of the fullest
+/// moment.
 MemoryPlan plan_memory(const Step& step, const Partition& partition, const Communication& communication,
                        const StepSchedule& schedule, const MemoryLimits& limits);
 
 /// How each dimension of a buffer is held.
-std::vector<Division> divisions_of(const Step& step, const Partition& partition, const Communication& communication,
-                                   BufferId buffer);
+std::vector<Division> divisions_of(const Step& step, const Partition& partition,
+                                   const Communication& communication, BufferId buffer);
 /// What divides the dimensions of a buffer: the group, and the micro-batches of its step.
-Grid grid_of(const Step& step, const Partition& partition, const Communication& communication, BufferId buffer);
+Grid grid_of(const Step& step, const Partition& partition, const Communication& communication,
+             BufferId buffer);
 
 }  // namespace wafer::inline v0

@@ -25,8 +25,8 @@ struct Placement {
   std::string dump() const;
 };
 
-/// Puts the group at the mesh's edge, where data is injected, in the middle of that edge: the ways from DRAM are shortest.
-/// Throws CompileError where it does not fit.
+/// Puts the group at the mesh's edge, where data is injected, in the middle of that edge: the ways from DRAM
+/// are shortest. Throws CompileError where it does not fit.
 Placement place_group(const Partition& partition, const Fabric& fabric);
 
 }  // namespace wafer::inline v0

@@ -16,7 +16,8 @@ struct ScheduledAction {
   std::uint32_t index = 0;  ///< of the program's order, or of its transfers
 };
 
-/// The actions of one step. The body runs once for each micro-batch; every block of the group runs all actions.
+/// The actions of one step. The body runs once for each micro-batch; every block of the group runs all
+/// actions.
 struct ProgramSchedule {
   std::vector<ScheduledAction> actions;
   std::array<std::uint32_t, kRegions> region_end{};
@@ -32,8 +33,8 @@ struct ProgramSchedule {
 struct StepSchedule {
   std::vector<ProgramSchedule> programs;
 
-  /// Throws InternalError unless each op and transfer runs once, after what it reads, and nothing that can fail or that
-  /// reads a variable's old value follows a commit.
+  /// Throws InternalError unless each op and transfer runs once, after what it reads, and nothing that can
+  /// fail or that reads a variable's old value follows a commit.
   void verify(const Step& step, const Communication& communication) const;
   std::string dump(const Step& step, const Communication& communication) const;
 };

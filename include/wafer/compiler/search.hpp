@@ -8,13 +8,14 @@
 
 namespace wafer::inline v0 {
 
-/// The short list of choices worth a plan: the batch on rows, on columns or not at all, with the feature classes that
-/// carry most work on the other direction; hints of the graph (`split`) narrow it. Throws CompileError naming a hint
-/// that cannot be met. One candidate for a fabric of one block.
+/// The short list of choices worth a plan: the batch on rows, on columns or not at all, with the feature
+/// classes that carry most work on the other direction; hints of the graph (`split`) narrow it. Throws
+/// CompileError naming a hint that cannot be met. One candidate for a fabric of one block.
 std::vector<Choices> candidates(const Step& step, const StepFactors& factors, const Fabric& fabric,
                                 Index micro_batches, Index workers);
 
-/// Seconds of one step by the cost model: work of the busiest block by the roofline, and the data that it waits for.
+/// Seconds of one step by the cost model: work of the busiest block by the roofline, and the data that it
+/// waits for.
 double predicted_seconds(const Step& step, const Partition& partition, const Communication& communication,
                          const Fabric& fabric);
 

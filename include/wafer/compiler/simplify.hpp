@@ -6,8 +6,8 @@
 
 namespace wafer::inline v0 {
 
-/// Drops what no result and no assignment depends on: ops, and the sources that only they read. (Folding of constants
-/// and common subexpressions are to come here.)
+/// Drops what no result and no assignment depends on: ops, and the sources that only they read. (Folding of
+/// constants and common subexpressions are to come here.)
 Step simplify(Step step);
 
 }  // namespace wafer::inline v0

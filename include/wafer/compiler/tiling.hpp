@@ -10,7 +10,8 @@
 
 namespace wafer::inline v0 {
 
-/// How the work of one block on one op is divided into kernel calls: at most two factors, in tiles of a length.
+/// How the work of one block on one op is divided into kernel calls: at most two factors, in tiles of a
+/// length.
 struct OpTiling {
   std::array<std::int8_t, 2> factor{-1, -1};
   std::array<Index, 2> length{0, 0};

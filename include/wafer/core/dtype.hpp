@@ -38,7 +38,8 @@ constexpr std::string_view name_of(DType dtype) {
 /// DType of a C++ element type; only the types of DType have one.
 template <class T>
 inline constexpr DType dtype_of = [] {
-  static_assert(sizeof(T) == 0, "wafer has no DType for this C++ type; use float, double, std::int32_t or bool");
+  static_assert(sizeof(T) == 0,
+                "wafer has no DType for this C++ type; use float, double, std::int32_t or bool");
   return DType::f32;
 }();
 template <>

@@ -25,7 +25,8 @@ struct Range {
   friend bool operator==(const Range&, const Range&) = default;
 };
 
-/// Part `index` of `parts` of [0, extent): whole units, the first parts one unit longer where they do not divide.
+/// Part `index` of `parts` of [0, extent): whole units, the first parts one unit longer where they do not
+/// divide.
 constexpr Range piece(Index index, Index parts, Index extent, Index unit = 1) {
   const Index units = extent / unit + (extent % unit != 0);
   const Index each = units / parts, longer = units % parts;
@@ -78,7 +79,8 @@ inline Index local_extent(const Division& d, const Grid& grid) {
   if (d.per == 0) return 0;
   Index extent = d.extent / d.per;
   if (d.micro) extent = piece(0, grid.micro_batches, extent).size();
-  if (d.direction >= 0) extent = piece(0, grid.parts[static_cast<std::size_t>(d.direction)], extent, d.unit).size();
+  if (d.direction >= 0)
+    extent = piece(0, grid.parts[static_cast<std::size_t>(d.direction)], extent, d.unit).size();
   return extent * d.per;
 }
 

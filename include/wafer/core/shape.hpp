@@ -21,7 +21,8 @@ class Shape {
  public:
   Shape() = default;
   /// Throws UserError for a rank above kMaxRank, a negative extent, or more than 2^63 - 1 elements.
-  Shape(std::initializer_list<Index> extents) : Shape(std::span<const Index>(extents.begin(), extents.size())) {}
+  Shape(std::initializer_list<Index> extents)
+      : Shape(std::span<const Index>(extents.begin(), extents.size())) {}
   explicit Shape(std::span<const Index> extents);
 
   int rank() const { return rank_; }

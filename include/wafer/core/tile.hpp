@@ -14,15 +14,16 @@
 namespace wafer::inline v0 {
 
 /// The piece of one operand that a kernel call works on: strided memory, and where it lies in the whole.
-/// Strides count elements and may be 0. `extent` and `shape` are run-time ones, so loops and divisors need no mask.
+/// Strides count elements and may be 0. `extent` and `shape` are run-time ones, so loops and divisors need no
+/// mask.
 struct Tile {
-  void* data = nullptr;                    ///< first element of the piece
-  DType dtype = DType::f32;                ///< type of the elements
-  int rank = 0;                            ///< number of dimensions
-  std::array<Index, kMaxRank> extent{};    ///< of the piece
-  std::array<Index, kMaxRank> stride{};    ///< in elements
-  std::array<Index, kMaxRank> origin{};    ///< index of the first element in the whole operand
-  std::array<Index, kMaxRank> shape{};     ///< extents of the whole operand
+  void* data = nullptr;                  ///< first element of the piece
+  DType dtype = DType::f32;              ///< type of the elements
+  int rank = 0;                          ///< number of dimensions
+  std::array<Index, kMaxRank> extent{};  ///< of the piece
+  std::array<Index, kMaxRank> stride{};  ///< in elements
+  std::array<Index, kMaxRank> origin{};  ///< index of the first element in the whole operand
+  std::array<Index, kMaxRank> shape{};   ///< extents of the whole operand
 
   /// The elements as T; the op's `infer` has settled the type.
   template <class T>
@@ -50,14 +51,14 @@ using Tiles = std::span<const Tile>;
 
 /// What a kernel may know beside its tiles.
 struct Context {
-  std::string_view where;            ///< op and layer path, for messages
-  std::uint64_t seed = 0;            ///< of the session
-  Index step = 0;                    ///< number of this step, from 1
-  bool accumulate = false;           ///< continue the sums in the result tiles, instead of starting them
+  std::string_view where;   ///< op and layer path, for messages
+  std::uint64_t seed = 0;   ///< of the session
+  Index step = 0;           ///< number of this step, from 1
+  bool accumulate = false;  ///< continue the sums in the result tiles, instead of starting them
   KernelTarget target = KernelTarget::automatic;  ///< instruction set to use; never `automatic` in a run
-  void* scratch = nullptr;           ///< of this worker, aligned to 64 bytes
-  Index scratch_bytes = 0;           ///< at least what the op asked for
-  std::span<const Index> axes;       ///< run-time extents of the graph's named axes
+  void* scratch = nullptr;                        ///< of this worker, aligned to 64 bytes
+  Index scratch_bytes = 0;                        ///< at least what the op asked for
+  std::span<const Index> axes;                    ///< run-time extents of the graph's named axes
 };
 
 /// The tile seen with the rank and extents of a broadcast result: missing and single dimensions get stride 0.

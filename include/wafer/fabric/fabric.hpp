@@ -21,8 +21,8 @@ struct MeshMemory {
   Index dram = 1_GiB;   ///< bytes in all, outside of the mesh
 };
 
-/// One device: a 2-D mesh of core blocks, each with an arena of its own (SRAM), and DRAM outside. Rates are for the
-/// cost model; they choose among plans and cannot change a result.
+/// One device: a 2-D mesh of core blocks, each with an arena of its own (SRAM), and DRAM outside. Rates are
+/// for the cost model; they choose among plans and cannot change a result.
 struct Fabric {
   std::string name;
   Index rows = 1, columns = 1;  ///< blocks

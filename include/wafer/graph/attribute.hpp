@@ -35,7 +35,8 @@ constexpr AttributeMember<Op, Value> attr(std::string_view name, Value Op::*memb
   return {name, member};
 }
 
-/// "low=0 high=1"; numbers as the shortest text that reads back to the same bytes, so equal texts are equal values.
+/// "low=0 high=1"; numbers as the shortest text that reads back to the same bytes, so equal texts are equal
+/// values.
 std::string text_of(const std::vector<Attribute>& attributes);
 
 namespace detail {
@@ -66,7 +67,8 @@ void append(std::vector<Attribute>& out, std::string_view name, const std::vecto
 template <class T>
 std::vector<Attribute> attributes_of(const T& op) {
   std::vector<Attribute> out;
-  std::apply([&](const auto&... entry) { (append(out, entry.name, op.*entry.member), ...); }, T::attributes());
+  std::apply([&](const auto&... entry) { (append(out, entry.name, op.*entry.member), ...); },
+             T::attributes());
   return out;
 }
 

@@ -26,16 +26,17 @@ struct Factor {
   Index unit = 1;  ///< a cut falls on multiples of it
 };
 
-/// Which factors make up each dimension of each operand, as an ordered product, outermost first (as in Shardy,
-/// GSPMD's successor). From it follow cuts, partial sums, messages, flops and bytes; no op says more about
-/// parallelism than this. A dimension without factors is broadcast (extent 1).
+/// Which factors make up each dimension of each operand, as an ordered product, outermost first (as in
+/// Shardy, GSPMD's successor). From it follow cuts, partial sums, messages, flops and bytes; no op says more
+/// about parallelism than this. A dimension without factors is broadcast (extent 1).
 ///
 ///     matmul: (m k), (k n) -> (m n)        AxesRule rule;
 ///                                          int m = rule.parallel("m", 128), k = rule.reduced("k", 784), ...
-///                                          rule.operand({{m}, {k}}); rule.operand({{k}, {n}}); rule.result({{m}, {n}});
+///                                          rule.operand({{m}, {k}}); rule.operand({{k}, {n}});
+///                                          rule.result({{m}, {n}});
 ///
-/// At most the outermost reduced factor is cut in space, since sums run in one order; so declare inner reduced
-/// ones `whole`.
+/// At most the outermost reduced factor is cut in space, since sums run in one order; so declare inner
+/// reduced ones `whole`.
 class AxesRule {
  public:
   using Dim = std::vector<int>;   // factors of one dimension
@@ -56,8 +57,8 @@ class AxesRule {
   const std::vector<Dims>& inputs() const&& = delete;
   const std::vector<Dims>& results() const&& = delete;
 
-  /// Throws UserError unless each dimension's extent is the product of its factors (or 1 without any), and each
-  /// operand has its entry.
+  /// Throws UserError unless each dimension's extent is the product of its factors (or 1 without any), and
+  /// each operand has its entry.
   void check(const Types& inputs, const Types& results) const;
   /// "(m k), (k n) -> (m n); m 128 parallel, k 784 reduced, n 512 parallel"
   std::string text() const;

@@ -19,8 +19,7 @@ namespace wafer::inline v0 {
 /// One extent of an input: a number, or a named axis.
 struct Extent {
   template <class T>
-    requires std::is_integral_v<T>
-  Extent(T value) : extent(static_cast<Index>(value)) {}  // implicit: {b, 784}
+  requires std::is_integral_v<T> Extent(T value) : extent(static_cast<Index>(value)) {}  // implicit: {b, 784}
   Extent(const Axis& named) : extent(named.extent), axis(named.id) {}
   Index extent = 0;
   int axis = -1;
@@ -52,8 +51,8 @@ class Graph {
   std::shared_ptr<GraphData> data_;
 };
 
-/// Applies an op to inputs of one graph. Throws UserError naming op, layer path, what was expected and what came.
-/// (A name of its own: an unqualified `apply` of a handle and a span would also find std::apply.)
+/// Applies an op to inputs of one graph. Throws UserError naming op, layer path, what was expected and what
+/// came. (A name of its own: an unqualified `apply` of a handle and a span would also find std::apply.)
 Tensors apply_handle(const OpHandle& op, std::span<const Tensor> inputs);
 /// The same for an op without inputs, which cannot tell its graph.
 Tensors apply_handle(const OpHandle& op, const Graph& graph);
@@ -68,8 +67,8 @@ Tensors apply(T op, const Graph& graph) {
   return apply_handle(OpHandle(std::move(op)), graph);
 }
 
-/// A trained parameter at "<scope>.<name>". An existing path is a UserError, except within `reuse`, where the parameter
-/// must exist with the same shape, and is returned.
+/// A trained parameter at "<scope>.<name>". An existing path is a UserError, except within `reuse`, where the
+/// parameter must exist with the same shape, and is returned.
 Tensor parameter(const Graph& graph, const std::string& name, const Shape& shape, Init init);
 
 /// Enters a scope of a graph for as long as it lives.
@@ -92,8 +91,8 @@ Tensor operator|(Tensor x, T op) {
 }
 /// A layer: anything that takes a tensor and gives one.
 template <class F>
-  requires(!Op<std::remove_cvref_t<F>> && std::is_invocable_r_v<Tensor, F &, Tensor>)
-Tensor operator|(Tensor x, F&& layer) {
+requires(!Op<std::remove_cvref_t<F>> && std::is_invocable_r_v<Tensor, F&, Tensor>) Tensor operator|(
+    Tensor x, F&& layer) {
   return layer(std::move(x));
 }
 /// A function, overloaded or not: `x | relu`.

@@ -17,8 +17,8 @@ using NodeId = std::uint32_t;
 using ValueId = std::uint32_t;
 inline constexpr std::uint32_t kNone = 0xffffffff;
 
-/// Which named axis each dimension follows, -1 for a fixed one. Where a dimension is a product, the axis is its
-/// outermost part, and the run-time extent is the axis's times (extent / greatest extent of the axis).
+/// Which named axis each dimension follows, -1 for a fixed one. Where a dimension is a product, the axis is
+/// its outermost part, and the run-time extent is the axis's times (extent / greatest extent of the axis).
 using AxisTags = std::array<std::int16_t, kMaxRank>;
 inline constexpr AxisTags kNoAxes{-1, -1, -1, -1, -1, -1, -1, -1};
 
@@ -81,9 +81,9 @@ struct Scope {
 struct GraphData {
   std::vector<Node> nodes;
   std::vector<Value> values;
-  std::vector<ValueId> inputs;           ///< the operands of all nodes, by slot
-  std::vector<NodeId> input_node;        ///< the node that reads each slot
-  std::vector<std::uint32_t> next_use;   ///< the next slot that reads the same value
+  std::vector<ValueId> inputs;          ///< the operands of all nodes, by slot
+  std::vector<NodeId> input_node;       ///< the node that reads each slot
+  std::vector<std::uint32_t> next_use;  ///< the next slot that reads the same value
   std::vector<Axis> axes;
   std::vector<FeedInfo> feeds;
   std::vector<VariableInfo> variables;

@@ -39,16 +39,20 @@ struct Kernel {
 /// Best first; the plain reference `run` follows by itself.
 using Kernels = std::vector<Kernel>;
 
-/// What takes an op is constrained on its name alone (a static one: layers may have a member of that name); everything
-/// else is asserted with a message of its own.
+/// What takes an op is constrained on its name alone (a static one: layers may have a member of that name);
+/// everything else is asserted with a message of its own.
 template <class T>
-concept Op = requires { typename std::bool_constant<!std::string_view(T::name).empty()>; };
+concept Op = requires {
+  typename std::bool_constant<!std::string_view(T::name).empty()>;
+};
 
 /// What the library knows of a type of ops: its functions, erased. One constant for each type.
 struct OpModel {
   std::string_view name;
-  std::string_view type_name;  ///< of the C++ type, as the compiler spells it: two types of one name are found out
-  bool can_fail = true;        ///< whether a kernel may throw; `static constexpr bool can_fail = false` says it cannot
+  std::string_view
+      type_name;  ///< of the C++ type, as the compiler spells it: two types of one name are found out
+  bool can_fail =
+      true;  ///< whether a kernel may throw; `static constexpr bool can_fail = false` says it cannot
   std::vector<Attribute> (*attributes)(const void*) = nullptr;
   Types (*infer)(const void*, const Types&) = nullptr;
   AxesRule (*axes)(const void*, const Types&) = nullptr;
@@ -70,18 +74,28 @@ template <Op T>
 constexpr void assert_op() {
   static_assert(std::is_default_constructible_v<T> && std::is_aggregate_v<T>,
                 "an op is a default-constructible aggregate");
-  static_assert(requires { T::attributes(); },
-                "an op has `static constexpr auto attributes() { return std::tuple{attr(\"low\", &T::low), ...}; }`");
+  static_assert(
+      requires { T::attributes(); },
+      "an op has `static constexpr auto attributes() { return std::tuple{attr(\"low\", &T::low), ...}; }`");
   if constexpr (requires { T::attributes(); }) {
     static_assert(member_count<T>() == static_cast<int>(std::tuple_size_v<decltype(T::attributes())>),
                   "every member of an op is an attribute: list each of them in `attributes()`");
   }
-  static_assert(requires(const T& op, const Types& in) { { op.infer(in) } -> std::same_as<Types>; },
-                "an op has `Types infer(const Types& in) const`");
-  static_assert(requires(const T& op, const Types& in) { { op.axes(in) } -> std::same_as<AxesRule>; },
-                "an op has `AxesRule axes(const Types& in) const`");
-  static_assert(requires(const T& op, const Context& c, Tiles t) { { op.run(c, t, t) } -> std::same_as<void>; },
-                "an op has `void run(const Context& context, Tiles in, Tiles out) const`");
+  static_assert(
+      requires(const T& op, const Types& in) {
+        { op.infer(in) } -> std::same_as<Types>;
+      },
+      "an op has `Types infer(const Types& in) const`");
+  static_assert(
+      requires(const T& op, const Types& in) {
+        { op.axes(in) } -> std::same_as<AxesRule>;
+      },
+      "an op has `AxesRule axes(const Types& in) const`");
+  static_assert(
+      requires(const T& op, const Context& c, Tiles t) {
+        { op.run(c, t, t) } -> std::same_as<void>;
+      },
+      "an op has `void run(const Context& context, Tiles in, Tiles out) const`");
 }
 
 template <Op T>
@@ -101,25 +115,37 @@ constexpr OpModel make_model() {
     model.can_fail = T::can_fail;
   }
   if constexpr (requires { &T::gradient; }) {
-    static_assert(requires(const T& op, Inputs i) { { op.gradient(i, i, i) } -> std::same_as<Gradients>; },
-                  "an op's gradient is `Gradients gradient(Inputs, Outputs, Cotangents) const`");
+    static_assert(
+        requires(const T& op, Inputs i) {
+          { op.gradient(i, i, i) } -> std::same_as<Gradients>;
+        },
+        "an op's gradient is `Gradients gradient(Inputs, Outputs, Cotangents) const`");
     model.gradient = [](const void* op, Inputs in, Outputs out, Cotangents cotangents) {
       return static_cast<const T*>(op)->gradient(in, out, cotangents);
     };
   }
   if constexpr (requires { &T::cost; }) {
-    static_assert(requires(const T& op, const Types& in) { { op.cost(in) } -> std::same_as<Cost>; },
-                  "an op's cost is `Cost cost(const Types& in) const`");
+    static_assert(
+        requires(const T& op, const Types& in) {
+          { op.cost(in) } -> std::same_as<Cost>;
+        },
+        "an op's cost is `Cost cost(const Types& in) const`");
     model.cost = [](const void* op, const Types& in) { return static_cast<const T*>(op)->cost(in); };
   }
   if constexpr (requires { &T::alias; }) {
-    static_assert(requires(const T& op, const Types& in) { { op.alias(in) } -> std::same_as<Alias>; },
-                  "an op's alias is `Alias alias(const Types& in) const`");
+    static_assert(
+        requires(const T& op, const Types& in) {
+          { op.alias(in) } -> std::same_as<Alias>;
+        },
+        "an op's alias is `Alias alias(const Types& in) const`");
     model.alias = [](const void* op, const Types& in) { return static_cast<const T*>(op)->alias(in); };
   }
   if constexpr (requires { &T::kernels; }) {
-    static_assert(requires(const T& op, const Types& in) { { op.kernels(in) } -> std::same_as<Kernels>; },
-                  "an op's kernels are `Kernels kernels(const Types& in) const`");
+    static_assert(
+        requires(const T& op, const Types& in) {
+          { op.kernels(in) } -> std::same_as<Kernels>;
+        },
+        "an op's kernels are `Kernels kernels(const Types& in) const`");
     model.kernels = [](const void* op, const Types& in) { return static_cast<const T*>(op)->kernels(in); };
   }
   return model;
@@ -135,8 +161,7 @@ class OpHandle {
  public:
   OpHandle() = default;
   template <Op T>
-  explicit OpHandle(T op)
-      : op_(std::make_shared<const T>(std::move(op))), model_(&detail::model_of<T>) {}
+  explicit OpHandle(T op) : op_(std::make_shared<const T>(std::move(op))), model_(&detail::model_of<T>) {}
 
   explicit operator bool() const { return model_ != nullptr; }
   const OpModel& model() const { return *model_; }
@@ -146,9 +171,11 @@ class OpHandle {
   Types infer(const Types& in) const { return model_->infer(op_.get(), in); }
   AxesRule axes(const Types& in) const { return model_->axes(op_.get(), in); }
   Alias alias(const Types& in) const { return model_->alias ? model_->alias(op_.get(), in) : Alias{}; }
-  Kernels kernels(const Types& in) const { return model_->kernels ? model_->kernels(op_.get(), in) : Kernels{}; }
-  /// From the op, or from its axes rule: one operation for each point of the product of all factors (two where one
-  /// is reduced), and each operand moved once.
+  Kernels kernels(const Types& in) const {
+    return model_->kernels ? model_->kernels(op_.get(), in) : Kernels{};
+  }
+  /// From the op, or from its axes rule: one operation for each point of the product of all factors (two
+  /// where one is reduced), and each operand moved once.
   Cost cost(const Types& in, const Types& out) const;
   /// "wafer.clip{low=0 high=1}"
   std::string text() const;

@@ -26,8 +26,8 @@ struct Axis {
 /// The two directions of a mesh of blocks.
 enum class Mesh : std::uint8_t { rows, columns };
 
-/// A value of a graph: a light handle that shares the graph's state, so it never dangles. An empty handle stands
-/// for "no tensor" (no gradient, no cotangent).
+/// A value of a graph: a light handle that shares the graph's state, so it never dangles. An empty handle
+/// stands for "no tensor" (no gradient, no cotangent).
 class Tensor {
  public:
   Tensor() = default;
@@ -42,8 +42,8 @@ class Tensor {
   /// Extent of one dimension, counted from the end where negative. Throws UserError out of range.
   Index dim(int dim) const;
 
-  /// Hint: cut this dimension (index, negative from the end, or a named axis) over the mesh's rows or columns.
-  /// `compile` throws a CompileError where that cannot be met. Returns the tensor itself.
+  /// Hint: cut this dimension (index, negative from the end, or a named axis) over the mesh's rows or
+  /// columns. `compile` throws a CompileError where that cannot be met. Returns the tensor itself.
   Tensor split(int dim, Mesh direction) const;
   Tensor split(const Axis& axis, Mesh direction) const;
 
@@ -58,8 +58,8 @@ class Tensor {
 };
 using Tensors = std::vector<Tensor>;
 
-/// What an op's `gradient` takes and gives. A cotangent may be empty (nothing flows back through that result), and a
-/// gradient left empty says that none flows to that input.
+/// What an op's `gradient` takes and gives. A cotangent may be empty (nothing flows back through that
+/// result), and a gradient left empty says that none flows to that input.
 using Inputs = std::span<const Tensor>;
 using Outputs = std::span<const Tensor>;
 using Cotangents = std::span<const Tensor>;

@@ -13,7 +13,8 @@ namespace wafer::inline v0 {
 
 struct ExecutableData;
 
-/// What was decided before the first step. A handle that shares ownership: `compile(...).plan()` does not dangle.
+/// What was decided before the first step. A handle that shares ownership: `compile(...).plan()` does not
+/// dangle.
 class Plan {
  public:
   explicit Plan(std::shared_ptr<const ExecutableData> data) : data_(std::move(data)) {}
@@ -26,8 +27,8 @@ class Plan {
 
   /// A page of text: blocks, bytes, messages, predicted time.
   std::string text() const;
-  /// One stage in full, as deterministic text: "step", "partition", "placement", "tiling", "communication", "schedule",
-  /// "memory". Throws UserError for another name.
+  /// One stage in full, as deterministic text: "step", "partition", "placement", "tiling", "communication",
+  /// "schedule", "memory". Throws UserError for another name.
   std::string dump(std::string_view stage) const;
 
  private:

@@ -10,7 +10,8 @@
 #include <string>
 #include <vector>
 
-// What `emit` writes and a session reads: flat tables of records that refer to each other by index. Not for users.
+// What `emit` writes and a session reads: flat tables of records that refer to each other by index. Not for
+// users.
 namespace wafer::inline v0 {
 
 /// Kinds of memory: the arena of each block, and the one outside. On a host there is DRAM only.
@@ -34,7 +35,7 @@ struct BufferRecord {
 /// A factor of an op: the part of it that a block computes, in tiles.
 struct FactorRecord {
   Division division;
-  Index tile = 0;   ///< length of a tile; 0 where it is not tiled
+  Index tile = 0;  ///< length of a tile; 0 where it is not tiled
   Index tiles = 1;
 };
 
@@ -51,8 +52,8 @@ struct OperandRecord {
 
 enum class ActionKind : std::uint8_t { compute, transfer };
 
-/// The latest actions that must be complete before one starts, as indices of the program's actions, -1 for none: in the
-/// same block, and in all blocks; earlier in this pass over the body, and in the pass before.
+/// The latest actions that must be complete before one starts, as indices of the program's actions, -1 for
+/// none: in the same block, and in all blocks; earlier in this pass over the body, and in the pass before.
 struct Waits {
   std::int32_t own = -1, all = -1;
   std::int32_t own_before = -1, all_before = -1;
@@ -60,11 +61,13 @@ struct Waits {
 
 struct ActionRecord {
   ActionKind kind = ActionKind::compute;
-  std::int8_t chain = -1;        ///< compute: direction along which a sum is passed on; transfer: whose last block holds it
-  bool sums_batch = false;       ///< compute: continues its sums from micro-batch to micro-batch
-  bool to_dram = false;          ///< transfer: one receiver instead of one for each block
-  bool in_place_chain = false;   ///< transfer: the sum goes from the chain's last block to the same buffer of the others
-  std::uint32_t op = 0;          ///< compute: in ExecutableData::ops
+  std::int8_t chain =
+      -1;  ///< compute: direction along which a sum is passed on; transfer: whose last block holds it
+  bool sums_batch = false;  ///< compute: continues its sums from micro-batch to micro-batch
+  bool to_dram = false;     ///< transfer: one receiver instead of one for each block
+  bool in_place_chain =
+      false;  ///< transfer: the sum goes from the chain's last block to the same buffer of the others
+  std::uint32_t op = 0;  ///< compute: in ExecutableData::ops
   std::uint32_t first_factor = 0, factors = 0;
   std::uint32_t first_operand = 0, inputs = 0, results = 0;
   std::uint32_t from = 0, to = 0;  ///< transfer: buffers
@@ -117,8 +120,8 @@ class PlanText {
   virtual ~PlanText();
   /// A page: blocks, bytes, messages, predicted time.
   virtual std::string summary() const = 0;
-  /// One stage in full: "step", "partition", "placement", "tiling", "communication", "schedule", "memory". Throws UserError
-  /// for another name.
+  /// One stage in full: "step", "partition", "placement", "tiling", "communication", "schedule", "memory".
+  /// Throws UserError for another name.
   virtual std::string dump(std::string_view stage) const = 0;
 };
 
@@ -136,11 +139,11 @@ struct ExecutableData {
   std::vector<ProgramRecord> programs;
   std::array<Index, kDirections> parts{1, 1};
   bool host = true;
-  Index sram_bytes = 0;     ///< of each block's arena
+  Index sram_bytes = 0;  ///< of each block's arena
   Index dram_bytes = 0;
   Index scratch_bytes = 0;  ///< for each worker
   KernelTarget target = KernelTarget::automatic;
-  Index workers = 1;        ///< threads that the plan was made for
+  Index workers = 1;  ///< threads that the plan was made for
   std::shared_ptr<const PlanText> plan;
 
   Index blocks() const { return parts[0] * parts[1]; }

@@ -27,13 +27,15 @@ struct StepHandle {
   int index = -1;
 };
 
-/// A name (or handle) and a view of f32 or i32 that is read during the call only. A flat buffer says how long the one
-/// run-time axis is; where more than one is unknown, give the shape.
+/// A name (or handle) and a view of f32 or i32 that is read during the call only. A flat buffer says how long
+/// the one run-time axis is; where more than one is unknown, give the shape.
 struct Feed {
-  Feed(std::string_view to, std::span<const float> values) : name(to), data(values.data()), size(count(values)) {}
+  Feed(std::string_view to, std::span<const float> values)
+      : name(to), data(values.data()), size(count(values)) {}
   Feed(std::string_view to, std::span<const std::int32_t> values)
       : name(to), dtype(DType::i32), data(values.data()), size(count(values)) {}
-  Feed(InputHandle to, std::span<const float> values) : handle(to), data(values.data()), size(count(values)) {}
+  Feed(InputHandle to, std::span<const float> values)
+      : handle(to), data(values.data()), size(count(values)) {}
   Feed(InputHandle to, std::span<const std::int32_t> values)
       : handle(to), dtype(DType::i32), data(values.data()), size(count(values)) {}
   template <class To, class Values>
@@ -58,7 +60,8 @@ struct Feed {
 /// One fetched tensor: a view of planned memory, valid until the session's next step.
 class FetchedTensor {
  public:
-  FetchedTensor(const void* data, TensorType type, std::string_view name) : data_(data), type_(type), name_(name) {}
+  FetchedTensor(const void* data, TensorType type, std::string_view name)
+      : data_(data), type_(type), name_(name) {}
   const TensorType& type() const { return type_; }
   /// Run-time extents.
   const Shape& shape() const { return type_.shape; }
@@ -93,8 +96,9 @@ class Result {
 
 /// What runs is chosen at the session.
 struct SessionOptions {
-  /// Worker threads, the caller included; 0: the CPUs that this process may use. More than there are CPUs gives exactly
-  /// that many, by a tbb::global_control that counts for the whole process while the session lives.
+  /// Worker threads, the caller included; 0: the CPUs that this process may use. More than there are CPUs
+  /// gives exactly that many, by a tbb::global_control that counts for the whole process while the session
+  /// lives.
   Index threads = 0;
   /// Keys initial parameters and random ops.
   std::uint64_t seed = 0;
@@ -107,18 +111,18 @@ struct VariableDescription {
   bool trained = true;  ///< false: an optimizer's state
 };
 
-/// Runs the steps of an executable on memory of its own. A step is a transaction: where it throws, nothing has changed,
-/// and the session goes on. One thread at a time may use a session (a second one gets a RunError); sessions are
-/// independent of each other, and may share an executable.
+/// Runs the steps of an executable on memory of its own. A step is a transaction: where it throws, nothing
+/// has changed, and the session goes on. One thread at a time may use a session (a second one gets a
+/// RunError); sessions are independent of each other, and may share an executable.
 class Session {
  public:
-  /// Maps the planned memory, and fills parameters with their initial values. Throws RunError for options that cannot
-  /// be met.
+  /// Maps the planned memory, and fills parameters with their initial values. Throws RunError for options
+  /// that cannot be met.
   explicit Session(Executable executable, SessionOptions options = {});
 
-  /// Runs one step. Throws RunError for feeds that are missing, unknown, of another dtype or size, or that disagree on
-  /// an axis; for what kernels find (labels out of range); and where `stop` is requested before the step commits.
-  /// Exceptions of user ops reach the caller as they are.
+  /// Runs one step. Throws RunError for feeds that are missing, unknown, of another dtype or size, or that
+  /// disagree on an axis; for what kernels find (labels out of range); and where `stop` is requested before
+  /// the step commits. Exceptions of user ops reach the caller as they are.
   Result step(std::string_view name, std::span<const Feed> feeds, std::stop_token stop = {});
   Result step(StepHandle step, std::span<const Feed> feeds, std::stop_token stop = {});
   Result step(std::string_view name, std::initializer_list<Feed> feeds, std::stop_token stop = {});
@@ -132,14 +136,16 @@ class Session {
 
   /// All variables, in the order of the plan.
   std::vector<VariableDescription> variables() const;
-  /// A variable's elements, row-major ("fc1.weight", "optimizer.fc1.weight.m"). Throws RunError for an unknown path.
+  /// A variable's elements, row-major ("fc1.weight", "optimizer.fc1.weight.m"). Throws RunError for an
+  /// unknown path.
   std::vector<float> get(std::string_view path) const;
   /// Replaces them. Throws RunError for an unknown path or another number of elements.
   void set(std::string_view path, std::span<const float> values);
-  /// The parameters as safetensors, under their paths. Throws UserError where the file cannot be written; then the one
-  /// that was there is intact.
+  /// The parameters as safetensors, under their paths. Throws UserError where the file cannot be written;
+  /// then the one that was there is intact.
   void save(const std::string& path) const;
-  /// Reads them back. Throws UserError, having changed nothing, unless the file holds exactly these parameters.
+  /// Reads them back. Throws UserError, having changed nothing, unless the file holds exactly these
+  /// parameters.
   void load(const std::string& path);
 
   /// Steps that trained, so far.

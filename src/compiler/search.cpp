@@ -41,17 +41,36 @@ class Proposer {
     if (fabric_.blocks() == 1) return out;
     const std::vector<std::uint32_t> classes = heavy_classes();
     for (const Mesh direction : {Mesh::rows, Mesh::columns}) {
-      Choices choices = base_;
-      if (set_batch(choices, direction)) out.push_back(choices);
+      for (Index most : part_limits(blocks(direction))) {
+        Choices choices = base_;
+        if (set_batch(choices, direction, most)) out.push_back(choices);
+      }
+      // Without the batch, and with it in as many parts as there are blocks.
+      Choices with_batch = base_;
+      const bool batch = set_batch(with_batch, direction, blocks(direction));
       for (std::uint32_t cls : classes) {
-        Choices with = choices;
-        if (set_feature(with, cls, other(direction))) out.push_back(with);
+        for (Index most : part_limits(blocks(other(direction)))) {
+          Choices choices = base_;
+          if (set_feature(choices, cls, other(direction), most)) out.push_back(choices);
+          choices = with_batch;
+          if (batch && set_feature(choices, cls, other(direction), most)) out.push_back(choices);
+        }
       }
     }
     return out;
   }
 
  private:
+  // Parts worth trying: all blocks of a direction, and few, since a chain waits for each of its links.
+  static std::vector<Index> part_limits(Index blocks) {
+    std::vector<Index> out;
+    for (Index parts : {Index{2}, Index{4}, Index{16}}) {
+      if (parts < blocks) out.push_back(parts);
+    }
+    if (blocks > 1) out.push_back(blocks);
+    return out;
+  }
+
   Index blocks(Mesh direction) const { return direction == Mesh::rows ? fabric_.rows : fabric_.columns; }
 
   void find_batch() {
@@ -64,16 +83,16 @@ class Proposer {
     }
   }
 
-  bool set_batch(Choices& choices, Mesh direction) const {
-    const Index parts = std::min(blocks(direction), batch_pieces_);
+  bool set_batch(Choices& choices, Mesh direction, Index most) const {
+    const Index parts = std::min(most, batch_pieces_);
     if (parts < 2) return false;
     choices.batch = {true, direction, parts};
     return true;
   }
 
-  bool set_feature(Choices& choices, std::uint32_t cls, Mesh direction) const {
+  bool set_feature(Choices& choices, std::uint32_t cls, Mesh direction, Index most) const {
     const FactorClass& of = factors_.classes[cls];
-    const Index parts = std::min(blocks(direction), of.extent / of.unit);
+    const Index parts = std::min(most, of.extent / of.unit);
     if (parts < 2 || !of.uniform) return false;
     choices.feature = {true, direction, parts};
     choices.feature_value = of.value;
@@ -116,7 +135,8 @@ class Proposer {
           batch_axis_ >= 0 &&
           step_.graph->values[hint.value].axes[static_cast<std::size_t>(hint.dim)] == batch_axis_;
       if (batch) {
-        if (!set_batch(choices, hint.direction)) refuse(hint, "expected a batch of at least two rows to cut");
+        if (!set_batch(choices, hint.direction, blocks(hint.direction)))
+          refuse(hint, "expected a batch of at least two rows to cut");
         if (before.batch.active && before.batch.direction != hint.direction) {
           refuse(hint, "expected one direction for the batch, got two");
         }
@@ -135,7 +155,7 @@ class Proposer {
     const std::uint32_t cls = factors_.class_of(hint.value, hint.dim);
     if (cls == kNone || factors_.classes[cls].flops <= 0)
       refuse(hint, "expected a dimension that ops can be cut in");
-    if (!set_feature(choices, cls, hint.direction)) {
+    if (!set_feature(choices, cls, hint.direction, blocks(hint.direction))) {
       refuse(hint, "expected a dimension of its own with at least two units of " +
                        std::to_string(factors_.classes[cls].unit) + ", got " +
                        std::to_string(factors_.classes[cls].extent));

@@ -9,6 +9,7 @@
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/generators/catch_generators_all.hpp>
 #include <catch2/matchers/catch_matchers_all.hpp>
+using Catch::Approx;
 #else
 #include <catch2/catch.hpp>
 namespace Catch::Matchers {
@@ -18,8 +19,6 @@ inline auto ContainsSubstring(const std::string& part) { return Contains(part); 
 #endif
 
 #include <string>
-
-using Catch::Approx;
 
 namespace wafer_test {
 

@@ -1,0 +1,167 @@
+// SPDX-FileCopyrightText: The wafer authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "runtime/session_state.hpp"
+
+#include <wafer/wafer.hpp>
+
+#include <atomic>
+#include <bit>
+#include <chrono>
+#include <cstdint>
+#include <mutex>
+#include <set>
+#include <string>
+#include <thread>
+#include <vector>
+
+// Trains one network under many plans; all of them must end with the same bits.
+namespace bits {
+
+using namespace wafer;
+
+/// One way to run it.
+struct Case {
+  bool adamw = false;  ///< AdamW with clipping, or SGD with momentum
+  Index rows = 0;      ///< of the mesh; 0: host
+  Index columns = 0;
+  std::string batch;    ///< "", "rows" or "columns": where a hint cuts the batch
+  std::string feature;  ///< where a hint cuts the first hidden layer
+  Index micro_batches = 1;
+  Index threads = 1;
+
+  std::string text() const {
+    return std::string(adamw ? "adamw" : "sgd") + " " +
+           (rows == 0 ? "host" : std::to_string(rows) + "x" + std::to_string(columns)) + " micro_batches " +
+           std::to_string(micro_batches) + " threads " + std::to_string(threads);
+  }
+};
+
+struct Outcome {
+  std::uint64_t hash = 0;  ///< of all weights
+  Index threads = 0;       ///< distinct ones that took part in the first step
+  Index blocks = 0;        ///< that computed
+  Index idle = 0;          ///< blocks of the mesh that did not
+  Index moved_bytes = 0;   ///< between arenas
+  std::string cuts;        ///< as the plan says
+  double loss = 0;
+};
+
+/// Holds each worker at the begin of the first step until all have arrived, or ten seconds have passed.
+class Gathering {
+ public:
+  explicit Gathering(int workers) : workers_(workers) {}
+  static void enter(void* self, int) { static_cast<Gathering*>(self)->wait(); }
+  Index threads() const { return static_cast<Index>(threads_.size()); }
+
+ private:
+  void wait() {
+    {
+      const std::lock_guard lock(mutex_);
+      threads_.insert(std::this_thread::get_id());
+    }
+    arrived_.fetch_add(1);
+    const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(10);
+    while (arrived_.load() < workers_ && std::chrono::steady_clock::now() < end) std::this_thread::yield();
+  }
+  int workers_;
+  std::atomic<int> arrived_{0};
+  std::mutex mutex_;
+  std::set<std::thread::id> threads_;
+};
+
+inline Mesh direction(const std::string& name) { return name == "rows" ? Mesh::rows : Mesh::columns; }
+
+inline Executable compile_case(const Case& c) {
+  Graph g;
+  Axis b = g.axis("batch", 128);
+  Tensor image = g.input("image", {b, 784});
+  Tensor label = g.input("label", {b}, DType::i32);
+  Tensor hidden = image | nn::Linear{512, "fc1"} | Relu{};
+  Tensor logits = hidden | nn::Linear{512, "fc2"} | Relu{} | nn::Linear{10, "head"};
+  Tensor loss = logits | cross_entropy(label);
+  if (!c.batch.empty()) image.split(b, direction(c.batch));
+  if (!c.feature.empty()) hidden.split(-1, direction(c.feature));
+  Request request = c.adamw ? minimize(loss, AdamW{.lr = 1e-3}).clip_norm(1.0)
+                            : minimize(loss, SGD{.lr = 0.05, .momentum = 0.9});
+  Options options;
+  options.micro_batches = c.micro_batches;
+  options.threads = c.threads;
+  return compile({{"train", std::move(request).fetch("loss", loss)}},
+                 c.rows == 0 ? Fabric::host() : Fabric::mesh(c.rows, c.columns), options);
+}
+
+/// Inputs by a formula: step and element decide.
+inline void fill_batch(Index step, std::vector<float>& image, std::vector<std::int32_t>& label) {
+  for (std::size_t i = 0; i < image.size(); ++i) {
+    const auto mixed =
+        (static_cast<std::uint32_t>(i) + static_cast<std::uint32_t>(step) * 7919U) * 2654435761U;
+    image[i] = static_cast<float>((mixed >> 8) & 0xffffU) / 65536.0F;
+  }
+  for (std::size_t i = 0; i < label.size(); ++i)
+    label[i] = static_cast<std::int32_t>((i * 7 + static_cast<std::size_t>(step)) % 10);
+}
+
+inline std::uint64_t hash_of_weights(const Session& session) {
+  std::uint64_t hash = 14695981039346656037ULL;  // FNV-1a over words
+  for (const VariableDescription& variable : session.variables()) {
+    if (!variable.trained) continue;
+    for (float value : session.get(variable.path))
+      hash = (hash ^ std::bit_cast<std::uint32_t>(value)) * 1099511628211ULL;
+  }
+  return hash;
+}
+
+inline Outcome run_case(const Case& c, Index steps) {
+  const Executable executable = compile_case(c);
+  Session session{executable, {.threads = c.threads}};
+  Gathering gathering(static_cast<int>(c.threads));
+  session.state()->executor->set_enter_hook(&Gathering::enter, &gathering);
+  std::vector<float> image(128 * 784);
+  std::vector<std::int32_t> label(128);
+  Outcome out;
+  for (Index step = 0; step < steps; ++step) {
+    fill_batch(step, image, label);
+    out.loss = session.step({{"image", image}, {"label", label}})["loss"].scalar();
+    session.state()->executor->set_enter_hook(nullptr, nullptr);
+  }
+  const ExecutorStats stats = session.state()->executor->stats();
+  out.hash = hash_of_weights(session);
+  out.threads = gathering.threads();
+  out.blocks = stats.blocks;
+  out.idle = c.rows == 0 ? 0 : c.rows * c.columns - stats.blocks;
+  out.moved_bytes = stats.moved_bytes;
+  const std::string text = executable.plan().text();
+  const std::size_t at = text.find("micro-batches");
+  const std::size_t comma = text.find(", ", at), end = text.find('\n', at);
+  out.cuts = comma < end ? text.substr(comma + 2, end - comma - 2) : "nothing cut";
+  return out;
+}
+
+/// A mesh, and where hints cut on it.
+struct Layout {
+  Index rows, columns;
+  std::string batch, feature;
+};
+
+/// Threads 1, 2, 3, 8 x host, 1x1, 2x2, 4x4, 1x7 x micro-batches 1, 2, 4, 8 for one optimizer.
+inline std::vector<Case> all_cases(bool adamw) {
+  std::vector<Case> out;
+  for (Index micro : {1, 2, 4, 8}) {
+    const bool few = micro <= 2;
+    const std::vector<Layout> layouts{{0, 0, "", ""},
+                                      {1, 1, "", ""},
+                                      {2, 2, "rows", "columns"},
+                                      {4, 4, few ? "rows" : "columns", few ? "columns" : "rows"},
+                                      {1, 7, few ? "columns" : "", few ? "" : "columns"}};
+    for (const Layout& layout : layouts) {
+      for (Index threads : {1, 2, 3, 8}) {
+        out.push_back({adamw, layout.rows, layout.columns, layout.batch, layout.feature, micro, threads});
+      }
+    }
+  }
+  return out;
+}
+
+}  // namespace bits

@@ -22,7 +22,7 @@ struct Options {
   Index micro_batches = 0;
   /// The same bits from every plan. Always so on a host; on a mesh `false` (trees and rings) is not there yet
   /// and is a CompileError.
-  std::optional<bool> reproducible;
+  std::optional<bool> reproducible = std::nullopt;
   /// Bytes that a plan may use of each block's SRAM (not on a host, which has none) and of DRAM; 0: the
   /// fabric's.
   Index sram_limit = 0;

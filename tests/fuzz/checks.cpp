@@ -1,0 +1,145 @@
+// SPDX-FileCopyrightText: The wafer authors
+// SPDX-License-Identifier: Apache-2.0
+#include "checks.hpp"
+
+#include <algorithm>
+#include <cfloat>
+#include <cmath>
+#include <cstdio>
+#include <cstring>
+
+namespace fuzz {
+
+using namespace wafer;
+using testing::Array;
+
+namespace {
+
+constexpr double kTolerance = 1e-5;
+
+Values values_of(const Array& array) {
+  Values out{array.shape(), {}};
+  switch (array.type().dtype) {
+    case DType::f32:
+      for (float v : array.values<float>()) out.at.push_back(static_cast<double>(v));
+      break;
+    case DType::f64:
+      for (double v : array.values<double>()) out.at.push_back(v);
+      break;
+    case DType::i32:
+      for (std::int32_t v : array.values<std::int32_t>()) out.at.push_back(static_cast<double>(v));
+      break;
+    case DType::boolean:
+      for (bool v : array.values<bool>()) out.at.push_back(v ? 1 : 0);
+      break;
+  }
+  return out;
+}
+
+std::string text(double value) {
+  char out[40];
+  std::snprintf(out, sizeof out, "%.9g", value);
+  return out;
+}
+
+// Above what f32 holds, and what follows from infinity and NaN, there is nothing to hold against.
+bool comparable(double expected, double got, DType dtype) {
+  return std::isfinite(expected) && std::isfinite(got) && (dtype != DType::f32 || std::abs(expected) < 1e38);
+}
+
+// Both are the same kind of not finite, or the expected value is too large for the type.
+bool agree_beyond(double expected, double got, DType dtype) {
+  if (std::isnan(expected)) return std::isnan(got);
+  return (dtype == DType::f32 && std::abs(expected) >= 1e38) || expected == got;
+}
+
+std::string compare(const Expected& expected, const Values& got, DType dtype, std::string_view op,
+                    Counts& counts) {
+  double largest = 0;
+  for (double t : expected.terms) largest = std::isfinite(t) ? std::max(largest, t) : largest;
+  // Results and intermediates below the normal numbers of f32 are rounded to multiples of the least one.
+  const double allowed = kTolerance * largest + (dtype == DType::f32 ? static_cast<double>(FLT_MIN) : 0);
+  for (std::size_t i = 0; i < expected.value.size(); ++i) {
+    const double want = expected.value[i], have = got.at[i];
+    if (expected.near[i]) {
+      ++counts.near;
+    } else if (!comparable(want, have, dtype)) {
+      ++counts.not_finite;
+      if (!agree_beyond(want, have, dtype))
+        return "element " + std::to_string(i) + ": expected " + text(want) + ", got " + text(have);
+    } else {
+      ++counts.evaluated;
+      const double error = std::abs(want - have);
+      if (largest > 1e-30 && error / largest > counts.worst) {
+        counts.worst = error / largest;
+        counts.worst_op = op;
+      }
+      if (error > allowed) {
+        return "element " + std::to_string(i) + ": expected " + text(want) + ", got " + text(have) +
+               ", largest sum of magnitudes " + text(largest);
+      }
+    }
+  }
+  return "";
+}
+
+bool finite(const std::vector<Values>& in) {
+  return std::all_of(in.begin(), in.end(), [](const Values& v) {
+    return std::all_of(v.at.begin(), v.at.end(), [](double x) { return std::isfinite(x); });
+  });
+}
+
+}  // namespace
+
+std::string first_difference(const Array& expected, const void* got, const TensorType& type) {
+  if (expected.type() != type) return "expected " + text_of(expected.type()) + ", got " + text_of(type);
+  const auto size = static_cast<std::size_t>(size_of(type.dtype));
+  const auto* const a = expected.bytes().data();
+  const auto* const b = static_cast<const std::byte*>(got);
+  const Array wrapped = [&] {
+    Array copy(type);
+    if (!copy.bytes().empty()) std::memcpy(copy.bytes().data(), b, copy.bytes().size());
+    return copy;
+  }();
+  Index differing = 0, first = -1;
+  for (Index i = 0; i < type.shape.size(); ++i) {
+    const std::size_t at = static_cast<std::size_t>(i) * size;
+    if (std::memcmp(a + at, b + at, size) == 0) continue;
+    if (first < 0) first = i;
+    ++differing;
+  }
+  if (first < 0) return "";
+  const auto at = static_cast<std::size_t>(first);
+  return text_of(type) + " element " + std::to_string(first) + ": expected " +
+         text(values_of(expected).at[at]) + ", got " + text(values_of(wrapped).at[at]) + "; " +
+         std::to_string(differing) + " differ";
+}
+
+std::string check_against_f64(const std::shared_ptr<GraphData>& graph, const Program& program,
+                              testing::Interpreter& interpreter, const RunTime& run_time, Counts& counts) {
+  for (NodeId id : program.order) {
+    const Node& node = graph->nodes[id];
+    ++counts.ops[std::string(node.op.name())];
+    std::vector<Values> in;
+    for (ValueId value : graph->inputs_of(node))
+      in.push_back(values_of(interpreter.value(Tensor(graph, value))));
+    Types types;
+    for (std::uint32_t r = 0; r < node.values; ++r)
+      types.push_back(interpreter.type_of(Tensor(graph, node.first_value + r)));
+    if (!finite(in)) {
+      for (const TensorType& type : types) counts.not_finite += type.shape.size();
+      continue;
+    }
+    const std::vector<Expected> expected = evaluate(node.op, in, types, run_time);
+    for (std::uint32_t r = 0; r < node.values; ++r) {
+      const Values got = values_of(interpreter.value(Tensor(graph, node.first_value + r)));
+      const std::string wrong = compare(expected[r], got, types[r].dtype, node.op.name(), counts);
+      if (wrong.empty()) continue;
+      return graph->where(id) + " " + node.op.text() + ": " + text_of(graph->input_types(node)) + " -> " +
+             text_of(types[r]) + " against f64, result " + std::to_string(r) + ", " + wrong;
+    }
+  }
+  return "";
+}
+
+}  // namespace fuzz

@@ -1,0 +1,36 @@
+// SPDX-FileCopyrightText: The wafer authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "random.hpp"
+
+#include <wafer/compiler/step.hpp>
+#include <wafer/graph/graph.hpp>
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace fuzz {
+
+/// What a graph has to be fed: f32 in [-1, 1), or i32 labels below `classes`.
+struct InputSpec {
+  std::string name;
+  wafer::Tensor tensor;
+  wafer::Index classes = 0;
+};
+
+/// A random graph and the steps asked of it.
+struct Generated {
+  wafer::Graph graph;
+  std::optional<wafer::Axis> batch;
+  std::vector<InputSpec> inputs;
+  std::vector<wafer::NamedRequest> requests;
+  bool gradients = false;  ///< derived by gradients_of or for an optimizer
+};
+
+/// 5 to 60 ops on random shapes, whose values stay moderate; operands of exp, log, div, sqrt and pow are
+/// clamped to where these are smooth.
+Generated generate(Random& random);
+
+}  // namespace fuzz

@@ -136,7 +136,8 @@ class Proposer {
           step_.graph->values[hint.value].axes[static_cast<std::size_t>(hint.dim)] == batch_axis_;
       if (batch) {
         if (!set_batch(choices, hint.direction, blocks(hint.direction)))
-          refuse(hint, "expected a batch of at least two rows to cut");
+          refuse(hint, "expected a batch of at least two rows in each micro-batch to cut, got " +
+                           std::to_string(batch_pieces_));
         if (before.batch.active && before.batch.direction != hint.direction) {
           refuse(hint, "expected one direction for the batch, got two");
         }

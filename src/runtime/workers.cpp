@@ -7,6 +7,7 @@
 #include <oneapi/tbb/task_arena.h>
 #include <oneapi/tbb/task_group.h>
 
+#include <algorithm>
 #include <optional>
 
 // Built without the thread sanitizer, which cannot see into Debian's oneTBB. Everything that workers share is
@@ -14,10 +15,13 @@
 namespace wafer::inline v0 {
 
 struct Workers::Pool {
-  explicit Pool(int threads) : arena(threads) {
-    if (threads > tbb::info::default_concurrency()) {
-      more.emplace(tbb::global_control::max_allowed_parallelism, static_cast<std::size_t>(threads));
-    }
+  explicit Pool(int threads) {
+    using Control = tbb::global_control;
+    if (threads > tbb::info::default_concurrency())
+      more.emplace(Control::max_allowed_parallelism, static_cast<std::size_t>(threads));
+    // A host may have set a lower limit. oneTBB would print a warning if it were asked for more.
+    const std::size_t limit = Control::active_value(Control::max_allowed_parallelism);
+    arena.initialize(std::min(threads, static_cast<int>(limit)));
   }
   std::optional<tbb::global_control> more;
   tbb::task_arena arena;
@@ -33,10 +37,15 @@ Workers::~Workers() = default;
 
 void Workers::run(Function* function, void* data) {
   if (!pool_) return function(data, 0);
+  // A kernel may use oneTBB itself. While it waits for its own tasks it must not be given another worker to
+  // run on top of itself, which would wait for it.
+  const auto alone = [function, data](int worker) {
+    tbb::this_task_arena::isolate([=] { function(data, worker); });
+  };
   pool_->arena.execute([&] {
     tbb::task_group group;
-    for (int w = 1; w < threads_; ++w) group.run([function, data, w] { function(data, w); });
-    function(data, 0);
+    for (int w = 1; w < threads_; ++w) group.run([alone, w] { alone(w); });
+    alone(0);
     group.wait();
   });
 }

@@ -31,12 +31,17 @@ Tensor random_loss(Builder& build, Random& random) {
   return loss;
 }
 
-bool depends_on_parameter(const Tensor& loss) {
-  const GraphData& graph = *loss.data();
-  for (NodeId id : walk(graph, std::vector<ValueId>{loss.value()})) {
-    if (graph.nodes[id].kind == NodeKind::variable) return true;
+// Whether a gradient reaches a parameter: an argmax on the way lets none pass.
+bool trains(const Tensor& loss) {
+  const std::shared_ptr<GraphData>& graph = loss.data();
+  std::vector<Tensor> parameters;
+  for (NodeId id : walk(*graph, std::vector<ValueId>{loss.value()})) {
+    if (graph->nodes[id].kind == NodeKind::variable)
+      parameters.emplace_back(graph, graph->nodes[id].first_value);
   }
-  return false;
+  const Tensors gradients = gradients_of(loss, parameters);
+  return std::any_of(gradients.begin(), gradients.end(),
+                     [](const Tensor& g) { return static_cast<bool>(g); });
 }
 
 Optimizer random_optimizer(Random& random) {
@@ -75,7 +80,7 @@ Generated generate(Random& random) {
   if (kind > 0.35) {
     const Tensor loss = random_loss(build, random);
     values.push_back(loss);
-    if (kind > 0.65 && depends_on_parameter(loss)) {
+    if (kind > 0.65 && trains(loss)) {
       request = minimize(loss, random_optimizer(random));
       if (random.chance(0.4)) request = std::move(request).clip_norm(random.uniform(0.1, 2));
       out.gradients = true;

@@ -21,6 +21,13 @@ Index blocks(const Fabric& fabric, Mesh direction) {
 
 Mesh other(Mesh direction) { return direction == Mesh::rows ? Mesh::columns : Mesh::rows; }
 
+// A step that trains on a statistic of the whole batch has it in one piece.
+bool allows_micro_batches(const Step& step) {
+  return std::all_of(step.programs.begin(), step.programs.end(), [](const Program& program) {
+    return program.whole_batch == kNone || program.assignments.empty();
+  });
+}
+
 // The least run of the batch that a plan has to share out; 0 where no step has a batch.
 Index batch_extent(const Step& step) {
   Index least = 0;
@@ -60,7 +67,7 @@ RandomPlan random_plan(const Generated& made, Random& random) {
   choices.workers = random.between(1, 3);
   const Step step = simplify(derive_step(made.requests));
   const Index batch = batch_extent(step);
-  if (batch > 0)
+  if (batch > 0 && allows_micro_batches(step))
     choices.micro_batches = random.chance(0.5) ? 1 : random.between(1, std::min<Index>(4, batch));
   if (random.chance(0.1)) {
     plan.fabric = Fabric::host();
@@ -104,7 +111,10 @@ void count_plan(const Executable& executable, Counts& counts) {
   counts.cut_plans += batch || feature ? 1 : 0;
   if (batch || feature) ++counts.cuts[batch && feature ? "both" : batch ? "batch" : "feature"];
   for (const ProgramCommunication& program : stages.communication.programs) {
-    for (const Transfer& t : program.transfers) ++counts.collectives[std::string(name_of(t.kind))];
+    for (const Transfer& t : program.transfers) {
+      // Within one arena a copy is no message.
+      if (t.kind != TransferKind::copy) ++counts.collectives[std::string(name_of(t.kind))];
+    }
   }
 }
 

@@ -89,7 +89,9 @@ class Run {
   std::string step(Session& session, const Program& program, bool against_f64) {
     const std::shared_ptr<GraphData>& graph = stages_.step.graph;
     Interpreter interpreter(Graph(graph), {.seed = 7, .step = session.steps() + 1});
-    if (made_.batch) interpreter.set_extent(*made_.batch, extent_);
+    // A step that is fed nothing with a batch runs on the greatest extent.
+    const Index extent = program.batch_axis >= 0 || !made_.batch ? extent_ : made_.batch->extent;
+    if (made_.batch) interpreter.set_extent(*made_.batch, extent);
     for (const VariableInfo& variable : graph->variables) {
       const auto known = std::find_if(variables_.begin(), variables_.end(),
                                       [&](const auto& v) { return v.first == variable.value; });
@@ -111,7 +113,7 @@ class Run {
     const Result result = session.step(program.name, feeds);
     std::string wrong;
     if (against_f64) {
-      const RunTime run_time{{extent_}, interpreter_step(session, program)};
+      const RunTime run_time{{extent}, interpreter_step(session, program)};
       wrong = check_against_f64(graph, program, interpreter, run_time, counts_);
     }
     if (wrong.empty()) wrong = compare_fetches(result, program, interpreter);

@@ -176,18 +176,27 @@ class RegionSplit {
     }
   }
 
+  // A part of the batch is a part of each operand along one factor: of two, as in the product of a batch with
+  // itself, parts would give the blocks of the diagonal only.
   bool cuts_batch(const Node& node) const {
     const AxesRule rule = node.op.axes(graph_.input_types(node));
+    int batch_factor = -1;
     const auto fits = [&](const std::vector<AxesRule::Dims>& operands, std::size_t i, const Value& value) {
       for (std::size_t d = 0; d < operands[i].size(); ++d) {
         if (value.axes[d] != program_.batch_axis) continue;
-        const Factor& factor = rule.factors()[static_cast<std::size_t>(operands[i][d][0])];
+        const int f = operands[i][d][0];
+        const Factor& factor = rule.factors()[static_cast<std::size_t>(f)];
         if (factor.kind == FactorKind::whole || factor.unit != 1) return false;
+        if (batch_factor >= 0 && batch_factor != f) return false;
+        batch_factor = f;
       }
       return true;
     };
     for (std::size_t i = 0; i < node.inputs; ++i) {
       if (!fits(rule.inputs(), i, graph_.values[graph_.inputs[node.first_input + i]])) return false;
+    }
+    for (std::uint32_t r = 0; r < node.values; ++r) {
+      if (!fits(rule.results(), r, graph_.values[node.first_value + r])) return false;
     }
     return true;
   }

@@ -3,6 +3,8 @@
 #include <wafer/error.hpp>
 #include <wafer/graph/graph_data.hpp>
 
+#include <algorithm>
+
 namespace wafer::inline v0 {
 
 namespace {
@@ -58,15 +60,18 @@ class AxisFlow {
  private:
   void set(int factor, int axis, std::size_t input, int dim) {
     FactorAxis& known = axis_[static_cast<std::size_t>(factor)];
-    const Index extent = rule_.factors()[static_cast<std::size_t>(factor)].extent;
+    const Factor& of = rule_.factors()[static_cast<std::size_t>(factor)];
+    const Index extent = of.extent;
     if (axis >= 0) {
       const Index greatest = graph_.axes[static_cast<std::size_t>(axis)].extent;
       if (extent % greatest != 0) fail(input, dim, "a multiple of the axis in one part", axis, extent);
     }
-    if (known.known && known.axis != axis) {
+    // Where an axis is of one index at most, a plain dimension of 1 is broadcast along it.
+    const bool broadcast = extent == 1 && of.kind == FactorKind::parallel && (axis < 0 || known.axis < 0);
+    if (known.known && known.axis != axis && !broadcast) {
       fail(input, dim, axis_text(graph_, known.axis, extent) + " as in another operand", axis, extent);
     }
-    known = {axis, true};
+    known = {std::max(axis, known.axis), true};
   }
 
   [[noreturn]] void fail(std::size_t input, int dim, const std::string& expected, int axis,

@@ -25,7 +25,9 @@ Gradients BroadcastLike::gradient(Inputs in, Outputs, Cotangents cotangents) con
 }
 
 Tensor broadcast_like(Tensor x, Tensor like) {
-  if (x.shape() == like.shape()) return x;
+  bool same = x.shape() == like.shape();
+  for (int d = 0; same && d < x.rank(); ++d) same = ops::axis_of(x, d) == ops::axis_of(like, d);
+  if (same) return x;
   return apply(BroadcastLike{}, {std::move(x), std::move(like)}).at(0);
 }
 

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ops/support.hpp"
 
+#include <wafer/graph/graph_data.hpp>
+
 #include <algorithm>
 #include <string>
 
@@ -34,5 +36,7 @@ Index row_scratch_bytes(const TensorType& type) {
   const int rank = type.shape.rank();
   return rank == 0 ? 0 : checked_mul(type.shape[rank - 1], size_of(DType::f32));
 }
+
+int axis_of(const Tensor& x, int dim) { return x.data()->values[x.value()].axes[at(dim)]; }
 
 }  // namespace wafer::inline v0::ops

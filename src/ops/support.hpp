@@ -26,6 +26,9 @@ void expect_dtype(const Types& in, std::size_t i, DType dtype, std::string_view 
 /// `dims` counted from the front, ascending. Throws UserError where one is out of range or named twice.
 std::vector<Index> normalized_dims(const std::vector<int>& dims, int rank);
 
+/// The named axis that a dimension follows, or -1.
+int axis_of(const Tensor& x, int dim);
+
 /// The op that a kernel was given.
 template <class Op>
 const Op& op_of(const void* op) {

@@ -6,8 +6,8 @@
 #include <wafer/testing/array.hpp>
 
 #include <cstdint>
-#include <map>
 #include <span>
+#include <unordered_map>
 #include <vector>
 
 namespace wafer::inline v0::testing {
@@ -50,7 +50,7 @@ class Interpreter {
   Graph graph_;
   InterpreterOptions options_;
   std::vector<Index> extents_;  // of named axes; -1 for the greatest one
-  std::map<ValueId, Array> given_, computed_;
+  std::unordered_map<ValueId, Array> given_, computed_;
 };
 
 /// Runs an op on tiles by its best kernel for a target (`automatic`: this CPU's best), or by its plain

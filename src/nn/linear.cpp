@@ -12,14 +12,14 @@ namespace wafer::inline v0::nn {
 Tensor Linear::operator()(Tensor x) const {
   const Graph graph = x.graph();
   const ScopeGuard scope(graph, name);
-  if (x.dtype() != DType::f32 || x.rank() == 0 || features < 0) {
-    throw UserError("linear at '" + graph.scope() + "': expected f32 of rank >= 1 and features >= 0, got " +
+  if (x.dtype() != DType::f32 || x.rank() < 2 || features < 0) {
+    throw UserError("linear at '" + graph.scope() + "': expected f32 of rank >= 2 and features >= 0, got " +
                     text_of(x.type()) + " and " + std::to_string(features));
   }
   const Index in = x.dim(-1);
   const Init init = in == 0 ? Init::zeros() : Init::uniform(1 / std::sqrt(static_cast<double>(in)));
   const Tensor weight = parameter(graph, "weight", {features, in}, init);
-  const Tensor y = matmul(std::move(x), weight, false, true);
+  const Tensor y = apply(Matmul{.transpose_b = true}, {std::move(x), weight}).at(0);
   return bias ? add(y, parameter(graph, "bias", {features}, init)) : y;
 }
 

@@ -47,12 +47,13 @@ Types AdamwUpdate::infer(const Types& in) const {
 
 AxesRule AdamwUpdate::axes(const Types& in) const { return elementwise_rule(in, in[0].shape, 3); }
 
-void AdamwUpdate::run(const Context&, Tiles in, Tiles out) const {
+void AdamwUpdate::run(const Context& context, Tiles in, Tiles out) const {
   const kernels::AdamwScalars s = scalars_of(*this, in);
+  const ops::MultiplyAdd multiply_add(context.target);
   for_each_index(out[0].rank, out[0].extent, [&](const auto& index) {
     const float d = element<float>(in[1], index) * s.scale;
-    const float m = s.beta1 * element<float>(in[2], index) + s.one_minus_beta1 * d;
-    const float v = s.beta2 * element<float>(in[3], index) + s.one_minus_beta2 * d * d;
+    const float m = multiply_add(s.one_minus_beta1, d, s.beta1 * element<float>(in[2], index));
+    const float v = multiply_add(s.one_minus_beta2 * d, d, s.beta2 * element<float>(in[3], index));
     const float root = std::sqrt(v) / s.sqrt_bias2 + s.epsilon;
     element<float>(out[0], index) = element<float>(in[0], index) * s.decay - s.step_size * m / root;
     element<float>(out[1], index) = m;

@@ -25,7 +25,7 @@ void AxisExtent::run(const Context& context, Tiles, Tiles out) const {
 }
 
 Tensor element_count(const Tensor& x, std::span<const int> dims) {
-  const Graph graph = x.graph();
+  Graph graph = x.graph();
   const GraphData& data = *graph.data();
   const Value value = data.values[x.value()];  // a copy: values move while ops are added
   Index fixed = 1;

@@ -48,19 +48,20 @@ AxesRule SgdUpdate::axes(const Types& in) const {
   return elementwise_rule(in, in[0].shape, has_momentum() ? 2 : 1);
 }
 
-void SgdUpdate::run(const Context&, Tiles in, Tiles out) const {
+void SgdUpdate::run(const Context& context, Tiles in, Tiles out) const {
   const kernels::SgdScalars s = scalars_of(*this, in);
+  const ops::MultiplyAdd multiply_add(context.target);
   for_each_index(out[0].rank, out[0].extent, [&](const auto& index) {
     const float p = element<float>(in[0], index);
     float d = element<float>(in[1], index) * s.scale;
-    if (s.weight_decay != 0) d += s.weight_decay * p;
+    if (s.weight_decay != 0) d = multiply_add(s.weight_decay, p, d);
     float step = d;
     if (has_momentum()) {
-      const float m = s.momentum * element<float>(in[2], index) + d;
-      step = nesterov ? d + s.momentum * m : m;
+      const float m = multiply_add(s.momentum, element<float>(in[2], index), d);
+      step = nesterov ? multiply_add(s.momentum, m, d) : m;
       element<float>(out[1], index) = m;
     }
-    element<float>(out[0], index) = p - s.learning_rate * step;
+    element<float>(out[0], index) = multiply_add(-s.learning_rate, step, p);
   });
 }
 

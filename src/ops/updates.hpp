@@ -4,6 +4,7 @@
 
 #include "ops/elementwise.hpp"
 
+#include <cmath>
 #include <string>
 #include <string_view>
 
@@ -19,6 +20,14 @@ inline void expect_update(const Types& in, std::size_t states, std::size_t scala
   }
   if (!fits) throw UserError("expected " + std::string(what) + ", got " + text_of(in));
 }
+
+/// a·b + c as the kernels of a target compute it, so that plain references give the same bits.
+struct MultiplyAdd {
+  explicit MultiplyAdd(KernelTarget target)
+      : fused(target != KernelTarget::portable && target != KernelTarget::sse4) {}
+  float operator()(float a, float b, float c) const { return fused ? std::fma(a, b, c) : a * b + c; }
+  bool fused;
+};
 
 /// Calls f(n, offsets) for runs whose elements are adjacent in every operand; single elements where there are
 /// none.

@@ -8,7 +8,7 @@
 #include <wafer/compiler/search.hpp>
 #include <wafer/compiler/simplify.hpp>
 #include <wafer/error.hpp>
-#include <wafer/fabric/cpus.hpp>
+#include <wafer/core/cpus.hpp>
 
 namespace wafer::inline v0 {
 

@@ -52,7 +52,9 @@ class FeedTaker {
 
   void assign(const Feed& feed) {
     int input = feed.handle.index;
-    if (input < 0) {
+    if (feed.handle.executable) {
+      if (feed.handle.executable != &data_) fail("", "a handle of this session's executable", "another's");
+    } else {
       const auto at = std::find(state_.inputs.begin(), state_.inputs.end(), feed.name);
       input = at == state_.inputs.end() ? -1 : static_cast<int>(at - state_.inputs.begin());
     }
@@ -60,7 +62,7 @@ class FeedTaker {
     const int f = known ? feed_of_[static_cast<std::size_t>(input)] : -1;
     if (f < 0)
       fail(known ? state_.inputs[static_cast<std::size_t>(input)] : std::string(feed.name),
-           "an input of this step", "another name");
+           "an input of this step", "one that it does not read");
     const std::string& name = program_.feeds[static_cast<std::size_t>(f)].name;
     if (state_.fed[static_cast<std::size_t>(f)]) fail(name, "one feed", "two");
     const DType dtype = buffer(static_cast<std::size_t>(f)).dtype;
@@ -146,9 +148,22 @@ class FeedTaker {
       expected *= extent;
     }
     if (expected != state_.fed[f]->size) {
-      fail(program_.feeds[f].name, std::to_string(expected) + " elements",
+      fail(program_.feeds[f].name, std::to_string(expected) + " elements" + axes_text(f),
            std::to_string(state_.fed[f]->size));
     }
+  }
+
+  // ", with axis 'batch' 4 as in another feed": for the axes of a feed, which are known by now.
+  std::string axes_text(std::size_t f) const {
+    std::string text;
+    for (int d = 0; d < buffer(f).rank; ++d) {
+      const int axis = dim(f, d).axis;
+      if (axis < 0) continue;
+      const auto a = static_cast<std::size_t>(axis);
+      text += (text.empty() ? ", with axis '" : ", '") + data_.axes[a].name + "' " +
+              std::to_string(state_.run.axes[a]);
+    }
+    return text.empty() ? text : text + " as in another feed";
   }
 
   void copy(std::size_t f) const {

@@ -57,8 +57,8 @@ Session::Session(Executable executable, SessionOptions options)
 
 Result Session::step(StepHandle handle, std::span<const Feed> feeds, std::stop_token stop) {
   const auto program = static_cast<std::size_t>(handle.index);
-  if (handle.index < 0 || program >= state_->data->programs.size()) {
-    throw RunError("step: expected a handle of this session, got " + std::to_string(handle.index));
+  if (handle.executable != state_->data.get() || program >= state_->data->programs.size()) {
+    throw RunError("step: expected a handle of this session's executable, got another's or an empty one");
   }
   const BusyGuard guard(*state_);
   ++state_->generation;
@@ -72,6 +72,7 @@ Result Session::step(StepHandle handle, std::span<const Feed> feeds, std::stop_t
     throw;
   }
   if (!state_->data->programs[program].trains) --run.step;
+  state_->settle_fetches(program);
   Result result;
   result.state_ = state_;
   result.program_ = program;
@@ -93,7 +94,8 @@ Result Session::step(std::initializer_list<Feed> feeds, std::stop_token stop) {
     throw RunError("step: expected the name of one of " + std::to_string(state_->data->programs.size()) +
                    " steps, got none");
   }
-  return step(StepHandle{0}, std::span<const Feed>(feeds.begin(), feeds.size()), std::move(stop));
+  return step(StepHandle{0, state_->data.get()}, std::span<const Feed>(feeds.begin(), feeds.size()),
+              std::move(stop));
 }
 
 InputHandle Session::bind(std::string_view input) const {
@@ -101,11 +103,11 @@ InputHandle Session::bind(std::string_view input) const {
   if (at == state_->inputs.end()) {
     throw RunError("input '" + std::string(input) + "': expected one that a step reads, got another name");
   }
-  return {static_cast<int>(at - state_->inputs.begin())};
+  return {static_cast<int>(at - state_->inputs.begin()), state_->data.get()};
 }
 
 StepHandle Session::bind_step(std::string_view step) const {
-  return {static_cast<int>(state_->program_index(step))};
+  return {static_cast<int>(state_->program_index(step)), state_->data.get()};
 }
 
 std::vector<VariableDescription> Session::variables() const {

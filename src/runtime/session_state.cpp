@@ -2,10 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/session_state.hpp"
 
-#include "graph/initialize.hpp"
+#include "core/initialize.hpp"
 
 #include <wafer/error.hpp>
-#include <wafer/fabric/cpus.hpp>
+#include <wafer/core/cpus.hpp>
 
 #include <algorithm>
 #include <cstring>

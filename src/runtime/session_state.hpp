@@ -38,6 +38,8 @@ struct SessionState {
   void read(std::uint32_t buffer, std::byte* dense) const;
   void write(std::uint32_t buffer, const std::byte* dense);
   void take_feeds(std::size_t program, std::span<const Feed> feeds);
+  /// Closes the gaps in what a step fetched: results are dense under the run-time extents.
+  void settle_fetches(std::size_t program);
 };
 
 /// Marks the session as in use for as long as it lives; throws RunError where it is already.

@@ -3,7 +3,7 @@
 #include <wafer/error.hpp>
 #include <wafer/testing/interpreter.hpp>
 
-#include "graph/initialize.hpp"
+#include "core/initialize.hpp"
 #include "kernels/table.hpp"
 
 #include <cstring>

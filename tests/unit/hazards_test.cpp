@@ -81,7 +81,8 @@ TEST_CASE("hazards: random programs against every pair") {
       for (std::size_t earlier = 0; earlier < later; ++earlier) {
         for (const Access& a : program[earlier]) {
           for (const Access& b : program[later]) {
-            const bool meet = a.begin < b.end && b.begin < a.end && (a.write || b.write);
+            const bool solid = a.begin < a.end && b.begin < b.end;
+            const bool meet = solid && a.begin < b.end && b.begin < a.end && (a.write || b.write);
             if (meet) (a.all || b.all ? all : own) = static_cast<std::int32_t>(earlier);
           }
         }

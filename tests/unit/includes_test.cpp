@@ -32,7 +32,8 @@ const std::map<std::string, Names> kBelow = {
     {"nn", {"ground", "core", "graph", "ops"}},
     {"optim", {"ground", "core", "kernels", "graph", "ops"}},
     {"executable", {"ground", "core", "kernels", "graph"}},
-    {"compiler", {"ground", "core", "kernels", "graph", "ops", "optim", "fabric", "executable"}},
+    // The compiler runs Boost.Graph on the graph through the public bridge.
+    {"compiler", {"ground", "core", "kernels", "graph", "ops", "optim", "fabric", "executable", "bridge"}},
     {"runtime", {"ground", "core", "kernels", "io", "executable"}},
     {"report", {"ground", "core", "graph", "ops", "optim", "fabric", "compiler", "executable", "runtime"}},
     {"testing",

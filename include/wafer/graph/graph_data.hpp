@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <wafer/core/init.hpp>
 #include <wafer/graph/op.hpp>
 
 #include <array>
@@ -23,16 +24,6 @@ using AxisTags = std::array<std::int16_t, kMaxRank>;
 inline constexpr AxisTags kNoAxes{-1, -1, -1, -1, -1, -1, -1, -1};
 
 enum class NodeKind : std::uint8_t { op, input, variable, constant };
-
-/// How a parameter starts, keyed by its path and the session's seed.
-struct Init {
-  enum class Kind : std::uint8_t { constant, uniform };
-  Kind kind = Kind::constant;
-  double value = 0;  ///< the constant, or the bound of U(-value, value)
-  static Init zeros() { return {}; }
-  static Init constant(double value) { return {Kind::constant, value}; }
-  static Init uniform(double bound) { return {Kind::uniform, bound}; }
-};
 
 struct Node {
   OpHandle op;  ///< empty for a source

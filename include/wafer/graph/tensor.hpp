@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <wafer/core/axis.hpp>
 #include <wafer/core/shape.hpp>
 
 #include <cstdint>
@@ -15,13 +16,6 @@ namespace wafer::inline v0 {
 
 struct GraphData;
 class Graph;
-
-/// A named axis of a graph. Its extent is the greatest one; the one of a run is read from the feeds.
-struct Axis {
-  std::string name;
-  Index extent = 0;
-  int id = -1;  ///< index in the graph that made it
-};
 
 /// The two directions of a mesh of blocks.
 enum class Mesh : std::uint8_t { rows, columns };

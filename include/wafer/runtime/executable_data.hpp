@@ -2,8 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <wafer/core/axis.hpp>
+#include <wafer/core/init.hpp>
 #include <wafer/core/range.hpp>
-#include <wafer/graph/graph_data.hpp>
+#include <wafer/graph/op.hpp>
 
 #include <array>
 #include <memory>

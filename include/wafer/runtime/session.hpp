@@ -17,14 +17,17 @@
 
 namespace wafer::inline v0 {
 
-/// An input of a session's steps, looked up once: `session.bind("image")`.
+/// An input of a session's steps, looked up once: `session.bind("image")`. It serves all sessions of the same
+/// executable, and no others.
 struct InputHandle {
   int index = -1;
+  const void* executable = nullptr;
 };
 
-/// A named step of a session, looked up once: `session.bind_step("train")`.
+/// A named step of a session, looked up once: `session.bind_step("train")`. As for inputs.
 struct StepHandle {
   int index = -1;
+  const void* executable = nullptr;
 };
 
 /// A name (or handle) and a view of f32 or i32 that is read during the call only. A flat buffer says how long
@@ -39,7 +42,7 @@ struct Feed {
   Feed(InputHandle to, std::span<const std::int32_t> values)
       : handle(to), dtype(DType::i32), data(values.data()), size(count(values)) {}
   template <class To, class Values>
-  Feed(To to, const Values& values, const Shape& given) : Feed(to, std::span(values)) {
+  Feed(const To& to, const Values& values, const Shape& given) : Feed(to, std::span(values)) {
     shape = given;
   }
 

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: The wafer authors
 // SPDX-License-Identifier: Apache-2.0
-#include <wafer/fabric/cpus.hpp>
+#include <wafer/core/cpus.hpp>
 
 #include <sched.h>
 

@@ -2,7 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <wafer/graph/graph_data.hpp>
+#include <wafer/core/dtype.hpp>
+#include <wafer/core/init.hpp>
 
 #include <cstdint>
 #include <span>

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: The wafer authors
 // SPDX-License-Identifier: Apache-2.0
-#include "graph/initialize.hpp"
+#include "core/initialize.hpp"
 
 #include <wafer/core/rng.hpp>
 

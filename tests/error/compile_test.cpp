@@ -1,0 +1,88 @@
+// SPDX-FileCopyrightText: The wafer authors
+// SPDX-License-Identifier: Apache-2.0
+#include "fixture.hpp"
+
+using namespace error_test;
+
+TEST_CASE("limits of memory name what is needed and the largest tensor") {
+  const Network n;
+  const std::vector<NamedRequest> requests = n.requests();
+  expect_message<CompileError>([&] { compile(requests, Fabric::mesh(2, 2, {.sram = 256})); },
+                               {"256 bytes of SRAM", "largest tensor", "'fc1", "bytes in a block"});
+  expect_message<CompileError>([&] { compile(requests, Fabric::mesh(2, 2), {.sram_limit = 256}); },
+                               {"256 bytes of SRAM", "largest tensor"});
+  expect_message<CompileError>([&] { compile(requests, Fabric::mesh(2, 2, {.dram = 64})); },
+                               {"64 bytes of DRAM", "largest tensor"});
+  expect_message<CompileError>([&] { compile(requests, Fabric::host(), {.dram_limit = 512}); },
+                               {"512 bytes of DRAM", "largest tensor", "'fc1"});
+  expect_message<CompileError>([&] { compile(requests, Fabric::host(), {.sram_limit = 1 << 20}); },
+                               {"sram_limit", "host"});
+  expect_message<CompileError>([&] { compile(requests, Fabric::host(), {.dram_limit = -1}); },
+                               {"dram_limit", "-1"});
+  // What is needed is enough.
+  const Index need = compile(requests, Fabric::host()).plan().dram_bytes();
+  CHECK(compile(requests, Fabric::host(), {.dram_limit = need}).plan().dram_bytes() == need);
+  CHECK_THROWS_AS(compile(requests, Fabric::host(), {.dram_limit = need - 1}), CompileError);
+  expect_message<UserError>([&] { Fabric::mesh(0, 2); }, {"mesh", "0 x 2"});
+  expect_message<UserError>([&] { Fabric::mesh(2, 2, {.sram = 0}); }, {"mesh", "0"});
+}
+
+TEST_CASE("options that cannot be met are named") {
+  const Network n;
+  const std::vector<NamedRequest> requests = n.requests();
+  expect_message<CompileError>([&] { compile(requests, Fabric::mesh(2, 2), {.reproducible = false}); },
+                               {"reproducible", "mesh"});
+  CHECK_NOTHROW(compile(requests, Fabric::mesh(2, 2), {.reproducible = true}));
+  CHECK_NOTHROW(compile(requests, Fabric::host(), {.reproducible = false}));
+  expect_message<CompileError>([&] { compile(requests, Fabric::host(), {.micro_batches = 5}); },
+                               {"micro_batches", "at most 4", "'batch'", "5"});
+  expect_message<CompileError>([&] { compile(requests, Fabric::host(), {.micro_batches = -2}); },
+                               {"micro_batches", "-2"});
+  expect_message<CompileError>([&] { compile(requests, Fabric::host(), {.threads = -2}); },
+                               {"threads", "-2"});
+  const Executable executable = compile(requests, Fabric::host());
+  expect_message<UserError>([&] { executable.plan().dump("stages"); }, {"stages"});
+}
+
+TEST_CASE("split hints that cannot be met are named, with op and path") {
+  const auto refused = [](auto hint, const Fabric& fabric, const std::vector<std::string>& parts) {
+    const Network n;
+    hint(n);
+    expect_message<CompileError>([&] { compile(n.requests(), fabric); }, parts);
+  };
+  const Fabric mesh = Fabric::mesh(2, 2);
+  refused([](const Network& n) { n.x.split(n.batch, Mesh::rows); }, Fabric::host(),
+          {"split", "'x'", "rows", "host"});
+  refused([](const Network& n) { n.hidden.split(-1, Mesh::columns); }, Fabric::mesh(2, 1),
+          {"split", "wafer.relu", "columns", "2x1"});
+  refused(
+      [](const Network& n) {
+        n.x.split(n.batch, Mesh::rows);
+        n.label.split(n.batch, Mesh::columns);
+      },
+      mesh, {"split", "'label'", "two"});
+  refused(
+      [](const Network& n) {
+        n.x.split(n.batch, Mesh::rows);
+        n.hidden.split(-1, Mesh::rows);
+      },
+      mesh, {"split", "wafer.relu", "one for both"});
+  refused(
+      [](const Network& n) {
+        n.hidden.split(-1, Mesh::columns);
+        n.x.split(1, Mesh::columns);
+      },
+      mesh, {"split", "'x'", "two"});
+  const Network n;
+  n.x.split(n.batch, Mesh::rows);
+  expect_message<CompileError>([&] { compile(n.requests(), mesh, {.micro_batches = 3}); },
+                               {"split", "'x'", "micro-batch", "1"});
+  Graph g;
+  const Tensor y = g.input("y", {4, 1}) | in_scope("tiny", Relu{});
+  y.split(1, Mesh::columns);
+  expect_message<CompileError>(
+      [&] {
+        compile({{"s", fetch("y", y)}}, mesh);
+      },
+      {"split", "dimension 1", "wafer.relu", "'tiny'", "cut"});
+}

@@ -1,0 +1,137 @@
+// SPDX-FileCopyrightText: The wafer authors
+// SPDX-License-Identifier: Apache-2.0
+#include "fixture.hpp"
+
+#include <limits>
+
+using namespace error_test;
+
+namespace {
+
+std::vector<Fabric> fabrics() { return {Fabric::host(), Fabric::mesh(2, 2)}; }
+
+}  // namespace
+
+TEST_CASE("labels out of range name row, value and valid range, and change nothing") {
+  for (const Fabric& fabric : fabrics()) {
+    for (Index micro_batches : {1, 2}) {
+      const Network n;
+      const Executable executable = compile(n.requests(), fabric, {.micro_batches = micro_batches});
+      Session session{executable, {.threads = 2}};
+      Unharmed unharmed(session, executable);
+      constexpr std::int32_t kGreatest = std::numeric_limits<std::int32_t>::max();
+      for (std::int32_t bad : {3, -1, kGreatest, -kGreatest - 1}) {
+        const std::vector<std::int32_t> wrong{0, 1, bad, 2};
+        expect_message<RunError>(
+            [&] {
+              session.step("train", {{"x", features()}, {"label", wrong}});
+            },
+            {"wafer.check_range", "label", "row 2", "[0, 3)", std::to_string(bad)});
+      }
+      unharmed.check();
+    }
+  }
+}
+
+TEST_CASE("feeds that are missing, unknown, doubled or of another type or size") {
+  for (const Fabric& fabric : fabrics()) {
+    const Network n;
+    const Executable executable = compile(n.requests(), fabric);
+    Session session{executable, {.threads = 2}};
+    Unharmed unharmed(session, executable);
+    const auto expect = [&](std::initializer_list<Feed> feeds, const std::vector<std::string>& parts) {
+      const std::vector<Feed> list = feeds;
+      expect_message<RunError>([&] { session.step("train", list); }, parts);
+    };
+    const Feed x{"x", features()}, label{"label", labels()};
+    expect({x}, {"'train'", "'label'", "a feed", "none"});
+    expect({}, {"'train'", "'x'", "a feed", "none"});
+    expect({x, label, x}, {"'x'", "one feed", "two"});
+    expect({x, label, {"y", features()}}, {"'y'", "input of this step"});
+    expect({x, {"label", features()}}, {"'label'", "i32", "f32"});
+    expect({{"x", labels()}, label}, {"'x'", "f32", "i32"});
+    const std::vector<float> odd(19), long_one(25), none;
+    expect({{"x", odd}, label}, {"'x'", "19"});
+    expect({{"x", long_one}, label}, {"'x'", "at most 4", "'batch'", "5"});
+    expect({{"x", none}, label}, {"'label'", "0 elements", "'batch' 0", "4"});
+    const std::vector<std::int32_t> three{0, 1, 2};
+    expect({x, {"label", three}}, {"'label'", "4 elements", "'batch' 4", "3"});
+    expect({{"x", features(), Shape{4, 5}}, {"label", three, Shape{3}}}, {"'label'", "'batch'", "4", "3"});
+    expect({{"x", features(), Shape{5, 4}}, label}, {"'x'", "at most 4", "5"});
+    expect({{"x", features(), Shape{2, 10}}, label}, {"'x'", "5 in dimension 1", "[2, 10]"});
+    expect({{"x", features(), Shape{20}}, label}, {"'x'", "rank 2", "[20]"});
+    expect({{"x", features(), Shape{3, 5}}, label}, {"'x'", "15", "20"});
+    expect_message<RunError>([&] { session.step("predict", {x, label}); }, {"'predict'", "'label'"});
+    expect_message<RunError>([&] { session.step("test", {x, label}); }, {"'test'", "'train', 'predict'"});
+    expect_message<RunError>([&] { session.step({x, label}); }, {"name", "2 steps"});
+    unharmed.check();
+  }
+}
+
+TEST_CASE("handles of another executable are refused") {
+  const Network n, m;
+  const Executable executable = compile(n.requests(), Fabric::host());
+  Session session{executable}, sibling{executable};
+  Session other{compile({{"train", fetch("label", m.label).fetch("x", m.x)}}, Fabric::host())};
+  Unharmed unharmed(session, executable);
+  const auto feeds = [](const Session& of) {
+    return std::vector<Feed>{{of.bind("x"), features()}, {of.bind("label"), labels()}};
+  };
+  expect_message<RunError>([&] { session.step("train", feeds(other)); }, {"handle", "another"});
+  expect_message<RunError>([&] { session.step(other.bind_step("train"), feeds(session)); },
+                           {"handle", "another"});
+  expect_message<RunError>([&] { session.step(StepHandle{}, feeds(session)); }, {"handle", "empty"});
+  expect_message<RunError>(
+      [&] {
+        session.step("train", {{InputHandle{}, features()}, {"label", labels()}});
+      },
+      {"input of this step"});
+  expect_message<RunError>([&] { session.bind("y"); }, {"'y'"});
+  expect_message<RunError>([&] { session.bind_step("test"); }, {"'test'", "'train'"});
+  unharmed.check();
+  CHECK_NOTHROW(session.step(sibling.bind_step("train"), feeds(sibling)));
+}
+
+TEST_CASE("results: what was not fetched, is of another type, or is stale") {
+  const Network n;
+  const Executable executable = compile(n.requests(), Fabric::host());
+  Session session{executable};
+  Unharmed unharmed(session, executable);
+  Result result;
+  expect_message<RunError>([&] { result["loss"]; }, {"'loss'", "empty"});
+  result = session.step("predict", {{"x", features()}});
+  expect_message<RunError>([&] { result["loss"]; }, {"'loss'", "'predict'"});
+  expect_message<RunError>([&] { result["logits"].scalar(); }, {"'logits'", "one element", "f32[4, 3]"});
+  expect_message<RunError>([&] { result["logits"].values<std::int32_t>(); }, {"'logits'", "f32", "i32"});
+  CHECK(result["logits"].values<float>().size() == 12);
+  CHECK_THROWS_AS(session.step("predict", {}), RunError);
+  expect_message<RunError>([&] { result["logits"]; }, {"'logits'", "stale"});
+  result = session.step("predict", {{"x", features()}});
+  session.step("predict", {{"x", features()}});
+  expect_message<RunError>([&] { result["logits"]; }, {"'logits'", "stale"});
+  unharmed.check();
+}
+
+TEST_CASE("a result may outlive its session") {
+  const Network n;
+  Result result;
+  {
+    Session session{compile(n.requests(), Fabric::host())};
+    result = session.step("predict", {{"x", features()}});
+  }
+  CHECK(result["logits"].values<float>().size() == 12);
+}
+
+TEST_CASE("variables: unknown paths and wrong sizes") {
+  const Network n;
+  const Executable executable = compile(n.requests(), Fabric::host());
+  Session session{executable};
+  Unharmed unharmed(session, executable);
+  expect_message<RunError>([&] { session.get("fc2.weight"); }, {"'fc2.weight'"});
+  expect_message<RunError>([&] { session.set("fc2.weight", features()); }, {"'fc2.weight'"});
+  expect_message<RunError>([&] { session.set("fc1.weight", features()); },
+                           {"'fc1.weight'", "40", "[8, 5]", "20"});
+  unharmed.check();
+  expect_message<RunError>([&] { (Session{executable, {.threads = -1}}); }, {"threads", "-1"});
+  expect_message<RunError>([&] { (Session{executable, {.threads = 100000}}); }, {"threads", "100000"});
+}

@@ -52,7 +52,8 @@ class Refinement {
     if (!out_.done() && out_.rest == 1) return out_.next();
     const Index smaller = std::min(in_.rest, out_.rest);
     const Index greater = std::max(in_.rest, out_.rest);
-    if (smaller > 0 && greater % smaller == 0) return share(smaller);
+    const bool both = !in_.done() && !out_.done();  // not so where a later dimension has no elements
+    if (both && smaller > 0 && greater % smaller == 0) return share(smaller);
     keep_whole();
   }
 

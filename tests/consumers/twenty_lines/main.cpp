@@ -19,7 +19,7 @@ int main() {
   std::cout << exe.plan();
 
   Session session{exe};
-  for (const Batch& batch : data::Loader{data::idx("train"), 128})
+  for (const Batch& batch : data::Loader{data::fashion_mnist(data::kFashionMnistFolder, "train"), 128})
     std::cout << session.step("train", {{"image", batch.image}, {"label", batch.label}})["loss"].scalar() << '\n';
   session.save("mlp.safetensors");
 }

@@ -84,5 +84,5 @@ TEST_CASE("split hints that cannot be met are named, with op and path") {
       [&] {
         compile({{"s", fetch("y", y)}}, mesh);
       },
-      {"split", "dimension 1", "wafer.relu", "'tiny'", "cut"});
+      {"split", "dimension 1", "wafer.relu", "'tiny'", "two units", "got 1"});
 }

@@ -5,6 +5,7 @@
 #include "gated.hpp"
 
 #include <wafer/core/rng.hpp>
+#include <wafer/testing/check_layer.hpp>
 #include <wafer/testing/check_op.hpp>
 
 #include <bit>
@@ -37,6 +38,9 @@ void check_clip() {
                            {Array(Shape{}, {0.5F})},
                            {Array({0, 3}, std::vector<float>{})}});
 }
+
+// Fewer rows, gradients of parameters and input, kernels beside references.
+void check_gated() { testing::check_layer(Gated{}, testing::Array::uniform({4, 3}, 1)); }
 
 // Values and gradients known beforehand. One step of SGD at rate 1 subtracts the gradient of the sum: 1 where
 // nothing is clipped.
@@ -141,6 +145,7 @@ void training_learns_the_same_everywhere() {
 int main() {
   try {
     check_clip();
+    check_gated();
     clip_gives_values_and_gradients();
     clip_refuses_what_it_cannot_take();
     gated_gives_values();

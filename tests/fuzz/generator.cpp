@@ -67,8 +67,30 @@ Request add_fetches(Request request, const std::vector<Tensor>& of, Random& rand
 
 }  // namespace
 
-Generated generate(Random& random) {
-  Generated out;
+std::string text_of(const Graph& graph) {
+  const GraphData& data = *graph.data();
+  const auto value = [&](ValueId id) {
+    const Value& v = data.values[id];
+    std::string text = "v" + std::to_string(id) + " " + std::string(name_of(v.type.dtype)) + "[";
+    for (int d = 0; d < v.type.shape.rank(); ++d) {
+      text += (d > 0 ? " " : "") + std::to_string(v.type.shape[d]);
+      if (v.axes[static_cast<std::size_t>(d)] >= 0) text += "*";
+    }
+    return text + "]";
+  };
+  std::string out;
+  for (NodeId id = 0; id < data.nodes.size(); ++id) {
+    const Node& node = data.nodes[id];
+    out += "  " + (node.kind == NodeKind::op ? node.op.text() : data.where(id)) + ":";
+    for (ValueId input : data.inputs_of(node)) out += " " + value(input);
+    out += " ->";
+    for (std::uint32_t r = 0; r < node.values; ++r) out += " " + value(node.first_value + r);
+    out += "\n";
+  }
+  return out;
+}
+
+void generate(Random& random, Generated& out) {
   if (random.chance(0.85)) out.batch = out.graph.axis("batch", random.pick(kPositiveExtents));
   Builder build(out, random);
   build.sources();
@@ -109,7 +131,6 @@ Generated generate(Random& random) {
     if (!other.fetches.empty()) out.requests.push_back({"eval", std::move(other)});
   }
   out.requests.insert(out.requests.begin(), {"main", std::move(request)});
-  return out;
 }
 
 }  // namespace fuzz

@@ -31,6 +31,10 @@ struct Generated {
 
 /// 5 to 60 ops on random shapes, whose values stay moderate; operands of exp, log, div, sqrt and pow are
 /// clamped to where these are smooth.
-Generated generate(Random& random);
+/// What is there so far stays in `out` where it throws.
+void generate(Random& random, Generated& out);
+
+/// The graph, node by node; '*' marks a named axis.
+std::string text_of(const wafer::Graph& graph);
 
 }  // namespace fuzz

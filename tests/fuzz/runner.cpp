@@ -7,7 +7,6 @@
 #include "generator.hpp"
 #include "plans.hpp"
 
-#include <wafer/compiler/simplify.hpp>
 #include <wafer/error.hpp>
 #include <wafer/runtime/session.hpp>
 
@@ -191,27 +190,36 @@ std::string dump(const Plan& plan) {
 Outcome run_graph(std::uint64_t seed, std::uint64_t number, bool verbose, Counts& counts) {
   Random random(seed, number);
   RandomPlan plan;
-  std::string step;
+  Generated made;
   ++counts.graphs;
   try {
-    const Generated made = generate(random);
-    step = simplify(derive_step(made.requests)).dump();
+    try {
+      generate(random, made);
+    } catch (const UserError& error) {
+      // A reshape cannot tell a named axis of one index from another dimension of 1, so gradients may not
+      // fit.
+      if (!made.batch || made.batch->extent != 1) throw;
+      ++counts.refused["gradients with a named axis of greatest extent 1"];
+      return {false, verbose ? text_of(made.graph) + error.what() + "\n" : ""};
+    }
     plan = random_plan(made, random);
     std::optional<Run> run;
     try {
       run.emplace(made, plan, random, counts);
     } catch (const CompileError& error) {
       ++counts.refused[kind_of(error.what())];
-      return {false, verbose ? reproduce(seed, number, plan) + step + error.what() + "\n" : ""};
+      return {false,
+              verbose ? reproduce(seed, number, plan) + text_of(made.graph) + error.what() + "\n" : ""};
     }
     count_plan(run->executable(), counts);
     counts.gradients += made.gradients ? 1 : 0;
     counts.trained += made.requests[0].request.loss ? 1 : 0;
     const std::string wrong = run->steps();
     if (wrong.empty() && !verbose) return {};
-    return {!wrong.empty(), reproduce(seed, number, plan) + dump(run->executable().plan()) + wrong + "\n"};
+    return {!wrong.empty(), reproduce(seed, number, plan) + text_of(made.graph) +
+                                dump(run->executable().plan()) + wrong + "\n"};
   } catch (const std::exception& error) {
-    return {true, reproduce(seed, number, plan) + step + error.what() + "\n"};
+    return {true, reproduce(seed, number, plan) + text_of(made.graph) + error.what() + "\n"};
   }
 }
 

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <wafer/error.hpp>
 #include <wafer/ops/adamw_update.hpp>
+#include <wafer/testing/check_op.hpp>
 
 #include "update_fixture.hpp"
 
@@ -65,6 +66,17 @@ TEST_CASE("adamw_update gives the same bits by reference or kernel, in place or 
     CHECK(run_update(op, {p, g, m, v}, scalars, way) ==
           run_update(op, {p, g, m, v}, scalars, {true, way.target, false, 1}));
   }
+}
+
+TEST_CASE("adamw_update is what the library demands of an op") {
+  using wafer::testing::Array;
+  std::vector<wafer::testing::Example> examples;
+  for (const Shape& shape : {Shape{}, Shape{65}, Shape{3, 7}, Shape{2, 0}}) {
+    examples.push_back({Array::uniform(shape, 1), Array::uniform(shape, 2), Array::uniform(shape, 3),
+                        Array::uniform(shape, 4, 0.1, 1), Array(0.99f), Array(0.01f), Array(0.3f),
+                        Array(0.5f)});
+  }
+  CHECK_NOTHROW(wafer::testing::check_op(AdamwUpdate{}, examples));
 }
 
 TEST_CASE("adamw_update takes nothing at all, and names what it expects") {

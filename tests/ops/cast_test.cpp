@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <wafer/error.hpp>
 #include <wafer/ops/cast.hpp>
+#include <wafer/testing/check_op.hpp>
 
 #include "catch.hpp"
 
@@ -88,6 +89,18 @@ TEST_CASE("cast has a gradient from float to float only") {
   const Gradients nothing_flows = Cast{DType::f64}.gradient(Inputs(&x, 1), Outputs(&wide, 1), Tensors(1));
   REQUIRE(nothing_flows.size() == 1);
   CHECK_FALSE(nothing_flows[0]);
+}
+
+TEST_CASE("cast is what the library demands of an op") {
+  using wafer::testing::Array;
+  CHECK_NOTHROW(wafer::testing::check_op(
+      Cast{DType::f32}, {{Array::uniform({3, 5}, 1)}, {Array::uniform({4, 0}, 2)}, {Array(0.5)}}));
+  CHECK_NOTHROW(wafer::testing::check_op(
+      Cast{DType::i32},
+      {{Array::uniform({65}, 3, -9, 9)}, {Array::booleans({2, 2}, {true, false, false, true})}}));
+  CHECK_NOTHROW(
+      wafer::testing::check_op(Cast{DType::boolean}, {{Array::labels({2, 3}, {0, 1, 2, 0, -1, 7})}}));
+  CHECK_NOTHROW(wafer::testing::check_op(Cast{DType::f64}, {{Array(0.5f)}}));
 }
 
 TEST_CASE("cast refuses f64 above rank 0, and other numbers of inputs") {

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <wafer/error.hpp>
 #include <wafer/ops/sgd_update.hpp>
+#include <wafer/testing/check_op.hpp>
 
 #include "update_fixture.hpp"
 
@@ -79,6 +80,18 @@ TEST_CASE("sgd_update takes infinite weights without decay, and nothing at all")
     CHECK(got[0] == Floats{infinity, 0.5f});
     CHECK(run_update(OpHandle(SgdUpdate{0.5, 0, false}), {{}, {}, {}}, {0.5f, 1}, way)[0].empty());
   }
+}
+
+TEST_CASE("sgd_update is what the library demands of an op") {
+  using wafer::testing::Array;
+  std::vector<wafer::testing::Example> plain, with_momentum;
+  for (const Shape& shape : {Shape{}, Shape{65}, Shape{3, 7}, Shape{2, 0}}) {
+    const Array p = Array::uniform(shape, 1), g = Array::uniform(shape, 2), m = Array::uniform(shape, 3);
+    plain.push_back({p, g, Array(0.1f), Array(0.5f)});
+    with_momentum.push_back({p, g, m, Array(0.1f), Array(0.5f)});
+  }
+  CHECK_NOTHROW(wafer::testing::check_op(SgdUpdate{0, 0.01, false}, plain));
+  CHECK_NOTHROW(wafer::testing::check_op(SgdUpdate{0.9, 0.01, true}, with_momentum));
 }
 
 TEST_CASE("sgd_update names what it expects") {

@@ -5,9 +5,9 @@
 #include <wafer/error.hpp>
 #include <wafer/nn/nn.hpp>
 #include <wafer/ops/relu.hpp>
+#include <wafer/testing/interpreter.hpp>
 
 #include "catch.hpp"
-#include "evaluate.hpp"
 
 #include <cmath>
 #include <string>
@@ -15,9 +15,16 @@
 
 using namespace wafer;
 using Catch::Matchers::ContainsSubstring;
+using wafer::testing::Array;
+using wafer::testing::Interpreter;
 using Floats = std::vector<float>;
 
 namespace {
+
+Floats floats(Interpreter& interpreter, const Tensor& tensor) {
+  const auto values = interpreter.value(tensor).values<float>();
+  return {values.begin(), values.end()};
+}
 
 const VariableInfo& variable(const Graph& graph, const std::string& path) {
   for (const VariableInfo& info : graph.data()->variables) {
@@ -43,12 +50,12 @@ TEST_CASE("linear multiplies by the transposed weight and adds the bias") {
   const Tensor x = graph.input("x", {2, 3});
   const Tensor y = x | nn::Linear{2, "fc"};
   CHECK(y.type() == TensorType{DType::f32, {2, 2}});
-  wafer_test::Evaluator evaluator(graph);
-  evaluator.set(x, {1, 2, 3, 4, 5, 6});
-  evaluator.set(Tensor(graph.data(), variable(graph, "fc.weight").value), {1, 0, -1, 0.5f, 2, 0});
-  evaluator.set(Tensor(graph.data(), variable(graph, "fc.bias").value), {10, 20});
-  evaluator.run();
-  CHECK(evaluator.floats(y) == Floats{8, 24.5f, 8, 32});
+  Interpreter interpreter(graph);
+  interpreter.set(x, Array({2, 3}, {1, 2, 3, 4, 5, 6}));
+  interpreter.set(Tensor(graph.data(), variable(graph, "fc.weight").value),
+                  Array({2, 3}, {1, 0, -1, 0.5f, 2, 0}));
+  interpreter.set(Tensor(graph.data(), variable(graph, "fc.bias").value), Array({2}, {10, 20}));
+  CHECK(floats(interpreter, y) == Floats{8, 24.5f, 8, 32});
 }
 
 TEST_CASE("linear has PyTorch's names, layouts and initial values") {
@@ -105,12 +112,11 @@ TEST_CASE("residual adds what it was given, and nests") {
       nn::Residual{nn::Residual{nn::Residual{in_scope("s", Relu{})}}};  // x + (x + (x + relu(x)))
   auto again = block;
   const Tensor c = x | again;
-  wafer_test::Evaluator evaluator(graph);
-  evaluator.set(x, {1, -1});
-  evaluator.run();
-  CHECK(evaluator.floats(a) == Floats{3, -3});
-  CHECK(evaluator.floats(b) == Floats{3, -2});
-  CHECK(evaluator.floats(c) == Floats{4, -3});
+  Interpreter interpreter(graph);
+  interpreter.set(x, Array({2}, {1, -1}));
+  CHECK(floats(interpreter, a) == Floats{3, -3});
+  CHECK(floats(interpreter, b) == Floats{3, -2});
+  CHECK(floats(interpreter, c) == Floats{4, -3});
   static_assert(
       std::is_same_v<decltype(nn::Residual{nn::Residual{Relu{}}}), nn::Residual<nn::Residual<Relu>>>);
   static_assert(std::is_same_v<std::remove_const_t<decltype(block)>,

@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <wafer/error.hpp>
 #include <wafer/optim/optim.hpp>
+#include <wafer/testing/interpreter.hpp>
 
 #include "catch.hpp"
-#include "evaluate.hpp"
 
 #include <cmath>
 #include <map>
@@ -13,10 +13,16 @@
 
 using namespace wafer;
 using Catch::Matchers::ContainsSubstring;
-using wafer_test::Evaluator;
+using wafer::testing::Array;
+using wafer::testing::Interpreter;
 using Floats = std::vector<float>;
 
 namespace {
+
+Floats floats(Interpreter& interpreter, const Tensor& tensor) {
+  const auto values = interpreter.value(tensor).values<float>();
+  return {values.begin(), values.end()};
+}
 
 // One parameter "w" whose gradients are fed, trained for some steps.
 class Training {
@@ -35,27 +41,20 @@ class Training {
   }
 
   const Floats& step(const Floats& gradient) {
-    Evaluator evaluator(graph_);
-    evaluator.context.step = ++step_;
-    evaluator.set(gradient_, gradient);
+    Interpreter interpreter(graph_, {.step = ++step_});
+    interpreter.set(gradient_, Array(w_.shape(), gradient));
     for (const VariableInfo& variable : graph_.data()->variables) {
-      evaluator.set(Tensor(graph_.data(), variable.value), values_[variable.path]);
+      interpreter.set(Tensor(graph_.data(), variable.value), Array(w_.shape(), values_[variable.path]));
     }
-    evaluator.run();
     for (const auto& [variable, value] : builder_.assignments()) {
       const Node& node = graph_.data()->nodes[graph_.data()->values[variable.value()].node];
-      values_[graph_.data()->variables[node.source].path] = evaluator.floats(value);
+      values_[graph_.data()->variables[node.source].path] = floats(interpreter, value);
     }
     return values_["w"];
   }
 
   const Floats& value(const std::string& path) const { return values_.at(path); }
   std::size_t variables() const { return values_.size(); }
-  std::size_t ops() const {
-    std::size_t count = 0;
-    for (const Node& node : graph_.data()->nodes) count += node.kind == NodeKind::op ? 1 : 0;
-    return count;
-  }
 
  private:
   Graph graph_;
@@ -144,20 +143,18 @@ TEST_CASE("clipping scales by the global norm as PyTorch does") {
   const Tensor fires = clip_scale(Tensors{a, b}, 1), rests = clip_scale(Tensors{a, b}, 13.5);
   CHECK(norm.type() == TensorType{DType::f64, {}});
   CHECK(fires.type() == TensorType{DType::f32, {}});
-  Evaluator evaluator(graph);
-  evaluator.run();
-  CHECK(evaluator.number(norm) == 13.0);
-  CHECK(evaluator.floats(fires) == Floats{static_cast<float>(1 / (13 + 1e-6))});
-  CHECK(evaluator.floats(rests) == Floats{1.0f});
+  Interpreter interpreter(graph);
+  CHECK(interpreter.value(norm).values<double>()[0] == 13.0);
+  CHECK(floats(interpreter, fires) == Floats{static_cast<float>(1 / (13 + 1e-6))});
+  CHECK(floats(interpreter, rests) == Floats{1.0f});
 }
 
 TEST_CASE("clipping of gradients that are 0, infinite or not numbers") {
   const auto scale_of = [](float gradient) {
     Graph graph;
     const Tensor scale = clip_scale(Tensors{graph.constant(Floats{gradient, 1e-20f}, {2})}, 1);
-    Evaluator evaluator(graph);
-    evaluator.run();
-    return evaluator.floats(scale).at(0);
+    Interpreter interpreter(graph);
+    return floats(interpreter, scale).at(0);
   };
   CHECK(scale_of(0) == 1.0f);
   CHECK(scale_of(HUGE_VALF) == 0.0f);

@@ -4,9 +4,9 @@
 #include <wafer/ops/arithmetic.hpp>
 #include <wafer/ops/step_number.hpp>
 #include <wafer/optim/schedule.hpp>
+#include <wafer/testing/interpreter.hpp>
 
 #include "catch.hpp"
-#include "evaluate.hpp"
 
 #include <cmath>
 #include <limits>
@@ -20,10 +20,7 @@ namespace {
 double rate_at(const Schedule& schedule, Index step) {
   Graph graph;
   const Tensor rate = schedule.at(step_number(graph));
-  wafer_test::Evaluator evaluator(graph);
-  evaluator.context.step = step;
-  evaluator.run();
-  return evaluator.number(rate);
+  return testing::Interpreter(graph, {.step = step}).value(rate).values<double>()[0];
 }
 
 }  // namespace

@@ -134,7 +134,7 @@ TEST_CASE("images and labels must fit together") {
 }
 
 TEST_CASE("Fashion-MNIST of the Debian package is what its makers describe") {
-  const std::string folder = data::kFashionMnistFolder;
+  const std::string folder = WAFER_FASHION_MNIST;
   if (!std::filesystem::exists(folder)) WAFER_NOT_RUN("no " + folder);
   const data::Dataset set = data::fashion_mnist(folder, "test");
   CHECK(set.rows == 10'000);

@@ -27,7 +27,7 @@ AxesRule Argmax::axes(const Types& in) const {
 void Argmax::run(const Context&, Tiles in, Tiles out) const {
   const std::size_t last = ops::at(in[0].rank - 1);
   for_each_index(out[0].rank, out[0].extent, [&](const std::array<Index, kMaxRank>& index) {
-    const float* row = &element<float>(in[0], index);
+    const float* row = ops::address<float>(in[0], index);
     element<std::int32_t>(out[0], index) =
         static_cast<std::int32_t>(ops::argmax(in[0].extent[last], row, in[0].stride[last]));
   });
@@ -39,7 +39,7 @@ Kernels Argmax::kernels(const Types& in) const {
              const Index classes = x[0].extent[ops::at(x[0].rank - 1)];
              ops::for_each_row(x[0], context.scratch,
                                [&](const std::array<Index, kMaxRank>& index, const float* row) {
-                                 kernel(1, classes, row, classes, &element<std::int32_t>(y[0], index));
+                                 kernel(1, classes, row, classes, ops::address<std::int32_t>(y[0], index));
                                });
            },
            ops::row_scratch_bytes(in[0])}};

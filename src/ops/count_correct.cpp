@@ -34,7 +34,7 @@ void CountCorrect::run(const Context& context, Tiles in, Tiles out) const {
   std::int32_t& count = *out[0].as<std::int32_t>();
   if (!context.accumulate) count = 0;
   for_each_index(in[1].rank, in[1].extent, [&](const std::array<Index, kMaxRank>& index) {
-    const Index best = ops::argmax(in[0].extent[last], &element<float>(in[0], index), in[0].stride[last]);
+    const Index best = ops::argmax(in[0].extent[last], ops::address<float>(in[0], index), in[0].stride[last]);
     if (best == element<std::int32_t>(in[1], index)) ++count;
   });
 }

@@ -33,7 +33,7 @@ struct PlainRow {
   float greatest = -std::numeric_limits<float>::infinity();
 
   PlainRow(const Tile& tile, const std::array<Index, kMaxRank>& index)
-      : z(&element<float>(tile, index)),
+      : z(ops::address<float>(tile, index)),
         stride(tile.stride[ops::at(tile.rank - 1)]),
         classes(tile.extent[ops::at(tile.rank - 1)]) {
     for (Index j = 0; j < classes; ++j) greatest = z[j * stride] > greatest ? z[j * stride] : greatest;
@@ -79,8 +79,8 @@ Kernels SoftmaxCrossEntropy::kernels(const Types& in) const {
              const Index classes = x[0].extent[ops::at(x[0].rank - 1)];
              ops::for_each_row(x[0], context.scratch,
                                [&](const std::array<Index, kMaxRank>& index, const float* row) {
-                                 kernel(1, classes, row, classes, &element<std::int32_t>(x[1], index),
-                                        &element<float>(y[0], index));
+                                 kernel(1, classes, row, classes, ops::address<std::int32_t>(x[1], index),
+                                        ops::address<float>(y[0], index));
                                });
            },
            ops::row_scratch_bytes(in[0])}};
@@ -111,7 +111,7 @@ void SoftmaxCrossEntropyGradient::run(const Context&, Tiles in, Tiles out) const
     const float total = row.total();
     const float g = element<float>(in[2], index);
     const std::int32_t label = element<std::int32_t>(in[1], index);
-    float* const y = &element<float>(out[0], index);
+    float* const y = ops::address<float>(out[0], index);
     for (Index j = 0; j < row.classes; ++j) {
       const float share = row.exponential(j) / total;
       y[j * y_stride] = (j == label ? share - 1 : share) * g;
@@ -127,11 +127,11 @@ Kernels SoftmaxCrossEntropyGradient::kernels(const Types& in) const {
              const Index y_stride = y[0].stride[last];
              ops::for_each_row(
                  x[0], context.scratch, [&](const std::array<Index, kMaxRank>& index, const float* row) {
-                   float* const to = &element<float>(y[0], index);
+                   float* const to = ops::address<float>(y[0], index);
                    float* const adjacent =
                        y_stride == 1 || classes == 1 ? to : static_cast<float*>(context.scratch);
-                   kernel(1, classes, row, classes, &element<std::int32_t>(x[1], index),
-                          &element<float>(x[2], index), 0, adjacent, classes);
+                   kernel(1, classes, row, classes, ops::address<std::int32_t>(x[1], index),
+                          ops::address<float>(x[2], index), 0, adjacent, classes);
                    if (adjacent == to) return;
                    for (Index j = 0; j < classes; ++j) to[j * y_stride] = adjacent[j];
                  });

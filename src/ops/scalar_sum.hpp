@@ -34,7 +34,7 @@ struct ScalarSum {
     const std::size_t last = at(x.rank - 1);
     double total = context.accumulate ? *out[0].as<double>() : 0;
     for_each_index(rows ? x.rank - 1 : x.rank, x.extent, [&](const std::array<Index, kMaxRank>& index) {
-      const float* row = &element<float>(x, index);
+      const float* row = ops::address<float>(x, index);
       total += rows ? sum_in_lanes<double>(x.extent[last], 0,
                                            [&](Index i) { return term(row[i * x.stride[last]]); })
                     : term(*row);

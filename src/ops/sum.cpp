@@ -83,11 +83,12 @@ void sum_others(const void* op, const Context& context, Tiles in, Tiles out) {
   const auto kept = [&](int d) { return !contains(sum.dims, d) && !(d == last && adjacent); };
   const auto outer = [&](int d) { return contains(sum.dims, d) && d != rows; };
   for_each_index_of(x, kept, [&](const std::array<Index, kMaxRank>& at_result) {
-    float* const to = &element<float>(y, at_result);
+    float* const to = ops::address<float>(y, at_result);
     if (empty) return kernel(0, columns, nullptr, 0, to, context.accumulate);
     bool accumulate = context.accumulate;
     for_each_index_of(x, outer, [&](const std::array<Index, kMaxRank>& at_sum) {
-      const float* from = &element<float>(x, at_result) + (&element<float>(x, at_sum) - x.as<float>());
+      const float* from =
+          ops::address<float>(x, at_result) + (ops::address<float>(x, at_sum) - x.as<float>());
       kernel(x.extent[ops::at(rows)], columns, from, x.stride[ops::at(rows)], to, accumulate);
       accumulate = true;
     });
@@ -145,7 +146,7 @@ void Sum::run(const Context& context, Tiles in, Tiles out) const {
   }
   const std::size_t last = ops::at(x.rank - 1);
   for_each_index_of(x, kept, [&](const std::array<Index, kMaxRank>& index) {
-    const float* row = &element<float>(x, index);
+    const float* row = ops::address<float>(x, index);
     float& sum = element<float>(y, index);
     sum = ops::sum_in_lanes<float>(x.extent[last], sum, [&](Index i) { return row[i * x.stride[last]]; });
   });

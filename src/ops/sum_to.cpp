@@ -13,7 +13,9 @@ Tensor sum_to(const Tensor& g, const Tensor& like) {
   const int added = from.rank() - to.rank();
   std::vector<int> dims;
   for (int d = 0; d < from.rank(); ++d) {
-    if (d < added || (to[d - added] == 1 && (from[d] != 1 || ops::axis_of(g, d) != ops::axis_of(like, d - added)))) dims.push_back(d);
+    if (d < added ||
+        (to[d - added] == 1 && (from[d] != 1 || ops::axis_of(g, d) != ops::axis_of(like, d - added))))
+      dims.push_back(d);
   }
   if (dims.empty()) return g;
   if (static_cast<int>(dims.size()) == added) return sum(g, dims);

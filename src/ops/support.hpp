@@ -38,6 +38,14 @@ const Op& op_of(const void* op) {
 /// Bytes of scratch for one row of the last dimension, where it has to be made adjacent; see for_each_row.
 Index row_scratch_bytes(const TensorType& type);
 
+/// Where the element at an index is; also where a row without elements, perhaps without memory, would be.
+template <class T>
+T* address(const Tile& tile, const std::array<Index, kMaxRank>& index) {
+  Index offset = 0;
+  for (int d = 0; d < tile.rank; ++d) offset += index[at(d)] * tile.stride[at(d)];
+  return tile.as<T>() + offset;
+}
+
 /// Calls f(index, row) for each row of the last dimension of an f32 tile, ascending; `row` points to adjacent
 /// elements, copied to `scratch` where they are not. The rank is at least 1.
 template <class F>
@@ -46,7 +54,7 @@ void for_each_row(const Tile& tile, void* scratch, F&& f) {
   const Index length = tile.extent[at(last)];
   const Index stride = tile.stride[at(last)];
   for_each_index(last, tile.extent, [&](const std::array<Index, kMaxRank>& index) {
-    const float* row = &element<float>(tile, index);
+    const float* row = address<float>(tile, index);
     if (stride != 1 && length > 1) {
       float* const copy = static_cast<float*>(scratch);
       for (Index i = 0; i < length; ++i) copy[i] = row[i * stride];

@@ -15,6 +15,18 @@
 #include <thread>
 #include <vector>
 
+#if defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define WAFER_TEST_TSAN true
+#endif
+#endif
+#if defined(__SANITIZE_THREAD__)
+#define WAFER_TEST_TSAN true
+#endif
+#if !defined(WAFER_TEST_TSAN)
+#define WAFER_TEST_TSAN false
+#endif
+
 // A small network with an op of a user's own in it, which does what a test tells it to.
 namespace faulty {
 
@@ -50,6 +62,7 @@ struct Meddle {
   Gradients gradient(Inputs, Outputs, Cotangents cotangents) const { return {cotangents[0]}; }
 };
 
+inline constexpr bool kThreadSanitizer = WAFER_TEST_TSAN;  // this is built with it
 inline constexpr Index kBatch = 7, kFeatures = 6, kClasses = 3;
 
 /// How to cut it.

@@ -4,6 +4,10 @@
 # Warnings are errors for us, never for a project that contains us.
 function(wafer_warnings target)
   target_compile_options(${target} PRIVATE -Wall -Wextra -Wconversion -Wshadow -Wpedantic)
+  # False alarms about the standard library in instrumented code.
+  if(WAFER_SANITIZE AND CMAKE_CXX_COMPILER_ID STREQUAL GNU)
+    target_compile_options(${target} PRIVATE -Wno-maybe-uninitialized)
+  endif()
   if(PROJECT_IS_TOP_LEVEL)
     target_compile_options(${target} PRIVATE -Werror)
     # GCC 12 reports these in its own library when it inlines std::string and std::vector.
@@ -26,6 +30,10 @@ endif()
 if(WAFER_SANITIZE)
   add_compile_options(-fsanitize=${WAFER_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
   add_link_options(-fsanitize=${WAFER_SANITIZE})
+  # Saves GCC long thoughts, and notes that it gave up on them.
+  if(CMAKE_CXX_COMPILER_ID STREQUAL GNU)
+    add_compile_options(-fno-var-tracking-assignments)
+  endif()
 endif()
 
 find_program(WAFER_CCACHE ccache)

@@ -65,7 +65,7 @@ class Builder {
   std::vector<Index> extents_;  // a few, so that shapes meet
   std::vector<Entry> f32_, i32_, boolean_, f64_;
   std::vector<Tensor> results_;
-  Index ops_ = 0, names_ = 0;
+  Index names_ = 0;
 };
 
 }  // namespace fuzz

@@ -48,7 +48,7 @@ bool print(const fuzz::Counts& c) {
 int main(int argc, char** argv) {
   std::uint64_t graphs = 1000, seed = 1, first = 0;
   bool single = false;
-  for (int i = 1; i < argc; ++i) {
+  for (int i = 1; i < argc; i += 2) {
     const bool known = std::strcmp(argv[i], "--graphs") == 0 || std::strcmp(argv[i], "--seed") == 0 ||
                        std::strcmp(argv[i], "--graph") == 0;
     char* end = nullptr;
@@ -63,7 +63,6 @@ int main(int argc, char** argv) {
       single = true;
       first = value;
     }
-    ++i;
   }
   fuzz::Counts counts;
   int failures = 0;

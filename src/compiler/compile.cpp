@@ -7,8 +7,8 @@
 #include <wafer/compiler/emit.hpp>
 #include <wafer/compiler/search.hpp>
 #include <wafer/compiler/simplify.hpp>
-#include <wafer/error.hpp>
 #include <wafer/core/cpus.hpp>
+#include <wafer/error.hpp>
 
 namespace wafer::inline v0 {
 

@@ -156,15 +156,10 @@ class FeatureCut {
     }
   }
 
-  bool coin() {
-    random_ = random_ * 6364136223846793005ULL + 1442695040888963407ULL;
-    return (random_ >> 62) != 0;  // three of four
-  }
-
   std::vector<bool> at_random(const std::unordered_map<ValueId, bool>& variables) {
     std::vector<bool> cut(vertices_);
     cut[kCutSide] = true;
-    for (std::uint32_t v = 2; v < vertices_; ++v) cut[v] = coin();
+    for (std::uint32_t v = 2; v < vertices_; ++v) cut[v] = mostly(random_, 2);
     for (const Program::Assignment& a : program().assignments) {
       if (!producer_.contains(a.variable) || producer_[a.variable] == kWholeSide) continue;
       const auto known = variables.find(a.variable);

@@ -23,12 +23,6 @@ ValueCut needed_cut(const ProgramFactors& factors, const ValueCut& factor, std::
 
 namespace {
 
-// A random bit for tests: a plan of its own for each seed.
-bool coin(std::uint64_t& state) {
-  state = state * 6364136223846793005ULL + 1442695040888963407ULL;
-  return (state >> 61) != 0;  // mostly cut
-}
-
 class Partitioner {
  public:
   Partitioner(const Step& step, const StepFactors& factors, const Fabric& fabric, const Choices& choices)
@@ -79,7 +73,7 @@ class Partitioner {
         const auto of = factors_.programs[i].of(p);
         for (std::size_t f = 0; f < of.size(); ++f) {
           if (of[f].axis != program.batch_axis || !of[f].splittable || of[f].unit != 1) continue;
-          if (out_.choices.random_cuts && !coin(random_)) break;
+          if (out_.choices.random_cuts && !mostly(random_, 3)) break;
           out_.programs[i].factor[p][dir] = static_cast<std::int8_t>(f);
           break;
         }

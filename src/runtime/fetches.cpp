@@ -33,9 +33,8 @@ void SessionState::settle_fetches(std::size_t program) {
   const std::vector<FetchRecord>& fetches = data->programs[program].fetches;
   for (std::size_t f = 0; f < fetches.size(); ++f) {
     const std::uint32_t buffer = fetches[f].buffer;
-    const bool settled =
-        std::any_of(fetches.begin(), fetches.begin() + static_cast<std::ptrdiff_t>(f),
-                    [&](const FetchRecord& earlier) { return earlier.buffer == buffer; });
+    const bool settled = std::any_of(fetches.begin(), fetches.begin() + static_cast<std::ptrdiff_t>(f),
+                                     [&](const FetchRecord& earlier) { return earlier.buffer == buffer; });
     if (settled) continue;
     const BufferView view(*data, buffer, Grid{data->parts, 1}, Place{}, run.axes);
     const StridedBox memory = view.at(view.held(), run.dram.data());

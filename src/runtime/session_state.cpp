@@ -4,8 +4,8 @@
 
 #include "core/initialize.hpp"
 
-#include <wafer/error.hpp>
 #include <wafer/core/cpus.hpp>
+#include <wafer/error.hpp>
 
 #include <algorithm>
 #include <cstring>

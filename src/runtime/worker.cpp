@@ -59,8 +59,7 @@ void Executor::Worker::run() {
     try {
       if (ticket < commit && executor_.stop_.stop_requested())
         throw RunError("step: cancelled by its stop token");
-      Claim claim;
-      locate(ticket, claim);
+      const Claim claim = locate(ticket);
       const ActionRecord& action = executor_.program_->actions[claim.action];
       const Place place = executor_.place_of(action, claim.instance, claim.micro_batch);
       if (!wait_until_done(executor_.must_follow(claim, place))) break;
@@ -74,7 +73,8 @@ void Executor::Worker::run() {
 }
 
 // Tickets only grow, so the search goes on where the last one ended.
-bool Executor::Worker::locate(std::int64_t ticket, Claim& claim) {
+Executor::Claim Executor::Worker::locate(std::int64_t ticket) {
+  Claim claim;
   const ProgramRecord& program = *executor_.program_;
   const Tickets& numbers = *executor_.numbers_;
   std::int64_t lap = 0, at = ticket;
@@ -106,7 +106,7 @@ bool Executor::Worker::locate(std::int64_t ticket, Claim& claim) {
   claim.action = cursor_;
   claim.instance = at / program.actions[cursor_].tiles;
   claim.tile = static_cast<std::uint32_t>(at % program.actions[cursor_].tiles);
-  return true;
+  return claim;
 }
 
 bool Executor::Worker::wait_until_done(std::int64_t ticket) const {

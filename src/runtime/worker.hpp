@@ -20,7 +20,7 @@ class Executor::Worker {
   void run();
 
  private:
-  bool locate(std::int64_t ticket, Claim& claim);
+  Claim locate(std::int64_t ticket);
   bool wait_until_done(std::int64_t ticket) const;
   void execute(const Claim& claim, const Place& place);
   void compute(const ActionRecord& action, const Place& place, std::uint32_t tile);

@@ -2,18 +2,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "runtime/session_state.hpp"
-
+#include <wafer/testing/hooks.hpp>
 #include <wafer/wafer.hpp>
 
-#include <atomic>
 #include <bit>
-#include <chrono>
 #include <cstdint>
-#include <mutex>
-#include <set>
+#include <optional>
 #include <string>
-#include <thread>
+#include <utility>
 #include <vector>
 
 // Trains one network under many plans; all of them must end with the same bits.
@@ -46,29 +42,6 @@ struct Outcome {
   Index moved_bytes = 0;   ///< between arenas
   std::string cuts;        ///< as the plan says
   double loss = 0;
-};
-
-/// Holds each worker at the begin of the first step until all have arrived, or ten seconds have passed.
-class Gathering {
- public:
-  explicit Gathering(int workers) : workers_(workers) {}
-  static void enter(void* self, int) { static_cast<Gathering*>(self)->wait(); }
-  Index threads() const { return static_cast<Index>(threads_.size()); }
-
- private:
-  void wait() {
-    {
-      const std::lock_guard lock(mutex_);
-      threads_.insert(std::this_thread::get_id());
-    }
-    arrived_.fetch_add(1);
-    const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(10);
-    while (arrived_.load() < workers_ && std::chrono::steady_clock::now() < end) std::this_thread::yield();
-  }
-  int workers_;
-  std::atomic<int> arrived_{0};
-  std::mutex mutex_;
-  std::set<std::thread::id> threads_;
 };
 
 inline Mesh direction(const std::string& name) { return name == "rows" ? Mesh::rows : Mesh::columns; }
@@ -116,19 +89,19 @@ inline std::uint64_t hash_of_weights(const Session& session) {
 inline Outcome run_case(const Case& c, Index steps) {
   const Executable executable = compile_case(c);
   Session session{executable, {.threads = c.threads}};
-  Gathering gathering(static_cast<int>(c.threads));
-  session.state()->executor->set_enter_hook(&Gathering::enter, &gathering);
+  std::optional<Gathering> gathering(std::in_place, session);  // of the first step
   std::vector<float> image(128 * 784);
   std::vector<std::int32_t> label(128);
   Outcome out;
   for (Index step = 0; step < steps; ++step) {
     fill_batch(step, image, label);
     out.loss = session.step({{"image", image}, {"label", label}})["loss"].scalar();
-    session.state()->executor->set_enter_hook(nullptr, nullptr);
+    if (!gathering) continue;
+    out.threads = gathering->threads();
+    gathering.reset();
   }
-  const ExecutorStats stats = session.state()->executor->stats();
+  const RunStatistics stats = statistics(session);
   out.hash = hash_of_weights(session);
-  out.threads = gathering.threads();
   out.blocks = stats.blocks;
   out.idle = c.rows == 0 ? 0 : c.rows * c.columns - stats.blocks;
   out.moved_bytes = stats.moved_bytes;

@@ -211,7 +211,8 @@ TEST_CASE("every file names its licence") {
     const bool named = lines.size() > first + 1 &&
                        lines[first].ends_with("SPDX-FileCopyrightText: The wafer authors") &&
                        lines[first + 1].ends_with("SPDX-License-Identifier: Apache-2.0");
-    const bool verbatim = file.ends_with(".pc.in") || file.starts_with("tests/golden/");  // output, word for word
+    const bool verbatim =
+        file.ends_with(".pc.in") || file.starts_with("tests/golden/");  // output, word for word
     if (!named && !verbatim) faults.push_back(file + ": no SPDX lines");
   }
   INFO(joined(faults));

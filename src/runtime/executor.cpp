@@ -127,10 +127,10 @@ void Executor::enter(void* self, int worker) {
   executor.left_.fetch_add(1, std::memory_order_acq_rel);
 }
 
-void Executor::run(std::size_t program, std::stop_token stop) {
+void Executor::run(std::size_t program, StopRequest stop) {
   program_ = &data_.programs[program];
   numbers_ = &tickets_[program];
-  stop_ = std::move(stop);
+  stop_ = stop;
   error_ = nullptr;
   next_.store(0, std::memory_order_relaxed);
   cancelled_.store(false, std::memory_order_relaxed);

@@ -7,12 +7,12 @@
 #include "runtime/workers.hpp"
 
 #include <wafer/runtime/executable_data.hpp>
+#include <wafer/runtime/stop_request.hpp>
 
 #include <atomic>
 #include <exception>
 #include <limits>
 #include <memory>
-#include <stop_token>
 #include <vector>
 
 namespace wafer::inline v0 {
@@ -48,7 +48,7 @@ class Executor {
 
   /// Runs one step. Rethrows the first exception of a worker, after all have stopped; throws RunError where
   /// `stop` was requested before the commit began. Variables are unchanged in both cases.
-  void run(std::size_t program, std::stop_token stop);
+  void run(std::size_t program, StopRequest stop);
 
   int threads() const { return workers_.threads(); }
   ExecutorStats stats() const;
@@ -107,7 +107,7 @@ class Executor {
   // Of the step that runs.
   const ProgramRecord* program_ = nullptr;
   const Tickets* numbers_ = nullptr;
-  std::stop_token stop_;
+  StopRequest stop_;
   std::exception_ptr error_;
   EnterHook* hook_ = nullptr;
   void* hook_data_ = nullptr;

@@ -55,7 +55,7 @@ FetchedTensor Result::operator[](std::string_view name) const {
 Session::Session(Executable executable, SessionOptions options)
     : state_(std::make_shared<SessionState>(executable.data(), options)) {}
 
-Result Session::step(StepHandle handle, std::span<const Feed> feeds, std::stop_token stop) {
+Result Session::step(StepHandle handle, std::span<const Feed> feeds, StopRequest stop) {
   const auto program = static_cast<std::size_t>(handle.index);
   if (handle.executable != state_->data.get() || program >= state_->data->programs.size()) {
     throw RunError("step: expected a handle of this session's executable, got another's or an empty one");
@@ -66,7 +66,7 @@ Result Session::step(StepHandle handle, std::span<const Feed> feeds, std::stop_t
   RunState& run = state_->run;
   ++run.step;
   try {
-    state_->executor->run(program, std::move(stop));
+    state_->executor->run(program, stop);
   } catch (...) {
     --run.step;
     throw;
@@ -80,22 +80,21 @@ Result Session::step(StepHandle handle, std::span<const Feed> feeds, std::stop_t
   return result;
 }
 
-Result Session::step(std::string_view name, std::span<const Feed> feeds, std::stop_token stop) {
-  return step(bind_step(name), feeds, std::move(stop));
+Result Session::step(std::string_view name, std::span<const Feed> feeds, StopRequest stop) {
+  return step(bind_step(name), feeds, stop);
 }
-Result Session::step(std::string_view name, std::initializer_list<Feed> feeds, std::stop_token stop) {
-  return step(bind_step(name), std::span<const Feed>(feeds.begin(), feeds.size()), std::move(stop));
+Result Session::step(std::string_view name, std::initializer_list<Feed> feeds, StopRequest stop) {
+  return step(bind_step(name), std::span<const Feed>(feeds.begin(), feeds.size()), stop);
 }
-Result Session::step(StepHandle handle, std::initializer_list<Feed> feeds, std::stop_token stop) {
-  return step(handle, std::span<const Feed>(feeds.begin(), feeds.size()), std::move(stop));
+Result Session::step(StepHandle handle, std::initializer_list<Feed> feeds, StopRequest stop) {
+  return step(handle, std::span<const Feed>(feeds.begin(), feeds.size()), stop);
 }
-Result Session::step(std::initializer_list<Feed> feeds, std::stop_token stop) {
+Result Session::step(std::initializer_list<Feed> feeds, StopRequest stop) {
   if (state_->data->programs.size() != 1) {
     throw RunError("step: expected the name of one of " + std::to_string(state_->data->programs.size()) +
                    " steps, got none");
   }
-  return step(StepHandle{0, state_->data.get()}, std::span<const Feed>(feeds.begin(), feeds.size()),
-              std::move(stop));
+  return step(StepHandle{0, state_->data.get()}, std::span<const Feed>(feeds.begin(), feeds.size()), stop);
 }
 
 InputHandle Session::bind(std::string_view input) const {

@@ -108,8 +108,8 @@ struct Rows {
   std::vector<std::int32_t> label;
 };
 
-inline Result train(Session& session, const Rows& batch, std::stop_token stop = {}) {
-  return session.step("train", {{"x", batch.x}, {"label", batch.label}}, std::move(stop));
+inline Result train(Session& session, const Rows& batch, StopRequest stop = {}) {
+  return session.step("train", {{"x", batch.x}, {"label", batch.label}}, stop);
 }
 inline Result eval(Session& session, const Rows& batch) {
   return session.step("eval", {{"x", batch.x}, {"label", batch.label}});

@@ -4,13 +4,13 @@
 
 #include <wafer/core/shape.hpp>
 #include <wafer/runtime/executable.hpp>
+#include <wafer/runtime/stop_request.hpp>
 
 #include <cstdint>
 #include <initializer_list>
 #include <memory>
 #include <optional>
 #include <span>
-#include <stop_token>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -126,12 +126,12 @@ class Session {
   /// Runs one step. Throws RunError for feeds that are missing, unknown, of another dtype or size, or that
   /// disagree on an axis; for what kernels find (labels out of range); and where `stop` is requested before
   /// the step commits. Exceptions of user ops reach the caller as they are.
-  Result step(std::string_view name, std::span<const Feed> feeds, std::stop_token stop = {});
-  Result step(StepHandle step, std::span<const Feed> feeds, std::stop_token stop = {});
-  Result step(std::string_view name, std::initializer_list<Feed> feeds, std::stop_token stop = {});
-  Result step(StepHandle step, std::initializer_list<Feed> feeds, std::stop_token stop = {});
+  Result step(std::string_view name, std::span<const Feed> feeds, StopRequest stop = {});
+  Result step(StepHandle step, std::span<const Feed> feeds, StopRequest stop = {});
+  Result step(std::string_view name, std::initializer_list<Feed> feeds, StopRequest stop = {});
+  Result step(StepHandle step, std::initializer_list<Feed> feeds, StopRequest stop = {});
   /// The same where there is only one step. Throws RunError otherwise.
-  Result step(std::initializer_list<Feed> feeds, std::stop_token stop = {});
+  Result step(std::initializer_list<Feed> feeds, StopRequest stop = {});
 
   /// Throw RunError for a name that no step has.
   InputHandle bind(std::string_view input) const;

@@ -1,10 +1,12 @@
 // SPDX-FileCopyrightText: The wafer authors
 // SPDX-License-Identifier: Apache-2.0
-// Time of a training step. usage: bench_train mlp|mlps sgd|adam|adamw THREADS SECONDS [mesh R C]
+// Time of a training step. usage: bench_train mlp|mlps sgd|adam|adamw THREADS SECONDS [mesh R C] [profile]
 //   mlp   784-512-512-10, batch 128;  mlps  64-32-10, batch 32: ReLU, softmax cross-entropy
 //   sgd   rate 0.01, momentum 0.9;  adam  AdamW, rate 1e-3, no decay;  adamw  rate 3e-4, decay 0.1
 // prints `train_wafer_<network>_<optimizer>_t<threads> <metric> V` for step_ms, items/s, GFLOPs, peak_rss_MiB
-// and first_step_s (from the start of the process to the end of its first step)
+// and first_step_s (from the start of the process to the end of its first step); with `profile`, then a line
+// for each action of the plan: microseconds a step in it and waiting for it, summed over the workers, and its
+// GFLOP/s and GB/s a worker.
 #include <wafer/wafer.hpp>
 
 #include <time.h>
@@ -16,6 +18,7 @@
 #include <exception>
 #include <fstream>
 #include <iterator>
+#include <map>
 #include <span>
 #include <sstream>
 #include <stdexcept>
@@ -56,7 +59,15 @@ Optimizer optimizer_named(const std::string& name) {
   throw std::invalid_argument("expected sgd, adam or adamw, got " + name);
 }
 
-Session session_of(const Network& network, const Optimizer& optimizer, Index threads, const Fabric& fabric) {
+struct Arguments {
+  std::string network = "mlp", optimizer = "sgd";
+  Index threads = 2;
+  double seconds = 3;
+  Fabric fabric = Fabric::host();
+  bool profile = false;
+};
+
+Session session_of(const Network& network, const Arguments& a) {
   Graph g;
   Axis b = g.axis("batch", network.batch);
   Tensor x = g.input("image", {b, network.widths[0]});
@@ -67,9 +78,10 @@ Session session_of(const Network& network, const Optimizer& optimizer, Index thr
   }
   Tensor loss = x | cross_entropy(label);
   Options options;
-  options.threads = threads;
-  return Session{compile({{"train", minimize(loss, optimizer).fetch("loss", loss)}}, fabric, options),
-                 {.threads = threads}};
+  options.threads = a.threads;
+  const Optimizer optimizer = optimizer_named(a.optimizer);
+  return Session{compile({{"train", minimize(loss, optimizer).fetch("loss", loss)}}, a.fabric, options),
+                 {.threads = a.threads, .trace = a.profile}};
 }
 
 /// Eight batches, used in turn.
@@ -131,19 +143,18 @@ double median(std::vector<double> values) {
   return values[values.size() / 2];
 }
 
-struct Arguments {
-  std::string network = "mlp", optimizer = "sgd";
-  Index threads = 2;
-  double seconds = 3;
-  Fabric fabric = Fabric::host();
-};
-
 Arguments parse(std::span<char*> words) {
   Arguments a;
   if (words.size() == 1) return a;
+  if (words.size() > 5 && std::string(words.back()) == "profile") {
+    a.profile = true;
+    words = words.first(words.size() - 1);
+  }
   const bool mesh = words.size() == 8 && std::string(words[5]) == "mesh";
-  if (words.size() != 5 && !mesh)
-    throw std::invalid_argument("usage: bench_train mlp|mlps sgd|adam|adamw THREADS SECONDS [mesh R C]");
+  if (words.size() != 5 && !mesh) {
+    throw std::invalid_argument(
+        "usage: bench_train mlp|mlps sgd|adam|adamw THREADS SECONDS [mesh R C] [profile]");
+  }
   a.network = words[1];
   a.optimizer = words[2];
   a.threads = std::stol(words[3]);
@@ -152,12 +163,53 @@ Arguments parse(std::span<char*> words) {
   return a;
 }
 
+/// Time in each action of the plan, over the steps that `add` has seen.
+class Profile {
+ public:
+  void add(const std::vector<TraceEvent>& events) {
+    ++steps_;
+    for (const TraceEvent& event : events) {
+      Row& row = rows_[event.action];
+      row.what = event.what;
+      row.running += event.ended - event.started;
+      row.waiting += event.started - event.claimed;
+      row.flops += event.flops;
+      row.bytes += event.bytes;
+    }
+    if (!events.empty()) whole_ += events.back().ended;
+  }
+  void print(Index threads) const {
+    const double us = 1e6 / steps_;
+    double running = 0, waiting = 0;
+    std::printf("profile_running_us profile_waiting_us GFLOP/s GB/s what\n");
+    for (const auto& [action, row] : rows_) {
+      std::printf("%18.2f %18.2f %7.1f %4.1f %s\n", row.running * us, row.waiting * us,
+                  row.flops / row.running * 1e-9, row.bytes / row.running * 1e-9, row.what.c_str());
+      running += row.running;
+      waiting += row.waiting;
+    }
+    const double all = whole_ * static_cast<double>(threads);
+    std::printf("%18.2f %18.2f all; %.2f us a step, of which the workers run %.3f, wait %.3f\n", running * us,
+                waiting * us, whole_ * us, running / all, waiting / all);
+  }
+
+ private:
+  struct Row {
+    std::string what;
+    double running = 0, waiting = 0, flops = 0, bytes = 0;
+  };
+  std::map<std::uint32_t, Row> rows_;
+  double whole_ = 0;
+  int steps_ = 0;
+};
+
 void run(const Arguments& a) {
   const Network network = network_named(a.network);
-  Session session = session_of(network, optimizer_named(a.optimizer), a.threads, a.fabric);
+  Session session = session_of(network, a);
   const Batches batches(network);
   const StepHandle train = session.bind_step("train");
   const InputHandle image = session.bind("image"), label = session.bind("label");
+  constexpr int kProfiledSteps = 300;
   std::size_t k = 0;
   const auto step = [&] {
     session.step(train, {{image, batches.image(k)}, {label, batches.label(k)}});
@@ -186,6 +238,14 @@ void run(const Arguments& a) {
   line("GFLOPs", network.flops() / seconds / 1e9);
   line("peak_rss_MiB", peak_rss_mib());
   line("first_step_s", first_step);
+  if (a.profile) {
+    Profile profile;
+    for (int i = 0; i < kProfiledSteps; ++i) {
+      step();
+      profile.add(session.trace());
+    }
+    profile.print(a.threads);
+  }
 }
 
 }  // namespace

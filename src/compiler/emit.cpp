@@ -118,6 +118,9 @@ class Emitter {
     }
     out_->ops.push_back(std::move(op));
 
+    const Cost cost = node.op.cost(graph_.input_types(node), graph_.result_types(node));
+    action.flops = cost.flops;
+    action.bytes = cost.bytes;
     action.first_factor = static_cast<std::uint32_t>(out_->factors.size());
     const std::vector<Division> divisions = divisions_of(step_, factors_, partition_, communication_, i, p);
     const OpTiling& tiling = tiling_.programs[i][p];

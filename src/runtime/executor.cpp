@@ -10,9 +10,10 @@
 
 namespace wafer::inline v0 {
 
-Executor::Executor(const ExecutableData& data, RunState& state, int threads)
+Executor::Executor(const ExecutableData& data, RunState& state, int threads, bool trace)
     : data_(data),
       state_(state),
+      tracing_(trace),
       workers_(threads),
       slots_(std::make_unique<Slot[]>(static_cast<std::size_t>(threads))),
       computed_(std::make_unique<std::atomic<std::uint8_t>[]>(static_cast<std::size_t>(data.blocks()))) {
@@ -54,6 +55,12 @@ Executor::Tickets Executor::number(const ProgramRecord& program) const {
   return tickets;
 }
 
+std::int64_t Executor::most_tickets() const {
+  std::int64_t most = 0;
+  for (const Tickets& tickets : tickets_) most = std::max(most, tickets.total);
+  return most;
+}
+
 Place Executor::place_of(const ActionRecord& action, std::int64_t instance, Index micro_batch) const {
   // A chain along columns visits all rows of a column before the next one, so that links follow each other.
   Place place;
@@ -70,6 +77,10 @@ std::int64_t Executor::instance_of(const ActionRecord& action, const Place& plac
   if (action.kind == ActionKind::compute && action.chain == 1)
     return place.block[1] * data_.parts[0] + place.block[0];
   return place.block[0] * data_.parts[1] + place.block[1];
+}
+
+bool Executor::is_in_body(std::uint32_t action) const {
+  return action >= program_->region_end[0] && action < program_->region_end[1];
 }
 
 std::int64_t Executor::region_begin(std::uint32_t action, Index micro_batch) const {
@@ -92,7 +103,7 @@ std::int64_t Executor::must_follow(const Claim& claim, const Place& place) const
   const ActionRecord& action = program_->actions[claim.action];
   const Waits& w = action.waits;
   // What comes before the body, or in it, was last run by the last micro-batch.
-  const bool in_body = claim.action >= program_->region_end[0] && claim.action < program_->region_end[1];
+  const bool in_body = is_in_body(claim.action);
   const Index now = in_body ? claim.micro_batch : program_->grid.micro_batches - 1;
   std::int64_t end = std::max(end_of(w.own, now, &place), end_of(w.all, now, nullptr));
   if (in_body && now > 0) {
@@ -136,6 +147,7 @@ void Executor::run(std::size_t program, StopRequest stop) {
   cancelled_.store(false, std::memory_order_relaxed);
   failed_.store(false, std::memory_order_relaxed);
   left_.store(0, std::memory_order_relaxed);
+  if (tracing_) began_ = Clock::now();
   epoch_.fetch_add(1, std::memory_order_release);
   workers_.run(&Executor::enter, this);
   static_cast<void>(left_.load(std::memory_order_acquire));
@@ -162,6 +174,38 @@ void Executor::clear_stats() {
   }
   for (Index b = 0; b < data_.blocks(); ++b)
     computed_[static_cast<std::size_t>(b)].store(0, std::memory_order_relaxed);
+}
+
+std::vector<TraceEvent> Executor::trace() const {
+  std::vector<TraceEvent> out;
+  const auto seconds = [&](Clock::time_point at) {
+    return std::chrono::duration<double>(at - began_).count();
+  };
+  for (int w = 0; w < threads(); ++w) {
+    for (const Note& note : worker_[static_cast<std::size_t>(w)]->notes()) {
+      const ActionRecord& action = program_->actions[note.claim.action];
+      const auto calls =
+          static_cast<double>(blocks_of(action) * action.tiles *
+                              (is_in_body(note.claim.action) ? program_->grid.micro_batches : 1));
+      TraceEvent& event = out.emplace_back();
+      event.what = action.kind == ActionKind::compute
+                       ? std::string_view(data_.places[data_.ops[action.op].where])
+                       : std::string_view("transfer");
+      event.action = note.claim.action;
+      event.tile = note.claim.tile;
+      event.block = note.place.block[0] * data_.parts[1] + note.place.block[1];
+      event.micro_batch = note.claim.micro_batch;
+      event.worker = w;
+      event.claimed = seconds(note.claimed);
+      event.started = seconds(note.started);
+      event.ended = seconds(note.ended);
+      event.flops = action.flops / calls;
+      event.bytes = action.bytes / calls;
+    }
+  }
+  std::sort(out.begin(), out.end(),
+            [](const TraceEvent& a, const TraceEvent& b) { return a.ended < b.ended; });
+  return out;
 }
 
 }  // namespace wafer::inline v0

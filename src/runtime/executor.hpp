@@ -8,8 +8,10 @@
 
 #include <wafer/runtime/executable_data.hpp>
 #include <wafer/runtime/stop_request.hpp>
+#include <wafer/runtime/trace.hpp>
 
 #include <atomic>
+#include <chrono>
 #include <exception>
 #include <limits>
 #include <memory>
@@ -43,7 +45,8 @@ struct RunState {
 /// number for each worker are all that is shared.
 class Executor {
  public:
-  Executor(const ExecutableData& data, RunState& state, int threads);
+  /// `trace`: notes when each tile runs.
+  Executor(const ExecutableData& data, RunState& state, int threads, bool trace);
   ~Executor();
 
   /// Runs one step. Rethrows the first exception of a worker, after all have stopped; throws RunError where
@@ -53,6 +56,8 @@ class Executor {
   int threads() const { return workers_.threads(); }
   ExecutorStats stats() const;
   void clear_stats();
+  /// Of the last step; empty unless asked for.
+  std::vector<TraceEvent> trace() const;
 
   /// Called by each worker when it enters a step, before it claims anything. For tests.
   using EnterHook = void(void* data, int worker);
@@ -62,6 +67,7 @@ class Executor {
   }
 
  private:
+  using Clock = std::chrono::steady_clock;
   static constexpr std::int64_t kIdle = std::numeric_limits<std::int64_t>::max();
 
   // What a worker shares, on cache lines of its own.
@@ -84,12 +90,22 @@ class Executor {
     std::uint32_t tile = 0;
   };
 
+  // One tile, as a worker saw it.
+  struct Note {
+    Claim claim;
+    Place place;
+    Clock::time_point claimed, started, ended;
+  };
+
   class Worker;
 
   Tickets number(const ProgramRecord& program) const;
+  std::int64_t most_tickets() const;
+  Clock::time_point now() const { return tracing_ ? Clock::now() : Clock::time_point{}; }
   std::int64_t blocks_of(const ActionRecord& action) const;
   Place place_of(const ActionRecord& action, std::int64_t instance, Index micro_batch) const;
   std::int64_t instance_of(const ActionRecord& action, const Place& place) const;
+  bool is_in_body(std::uint32_t action) const;
   std::int64_t region_begin(std::uint32_t action, Index micro_batch) const;
   std::int64_t end_of(std::int32_t action, Index micro_batch, const Place* place) const;
   std::int64_t must_follow(const Claim& claim, const Place& place) const;
@@ -99,6 +115,7 @@ class Executor {
 
   const ExecutableData& data_;
   RunState& state_;
+  const bool tracing_;
   Workers workers_;
   std::vector<Tickets> tickets_;
   std::unique_ptr<Slot[]> slots_;
@@ -108,6 +125,7 @@ class Executor {
   const ProgramRecord* program_ = nullptr;
   const Tickets* numbers_ = nullptr;
   StopRequest stop_;
+  Clock::time_point began_;
   std::exception_ptr error_;
   EnterHook* hook_ = nullptr;
   void* hook_data_ = nullptr;

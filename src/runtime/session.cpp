@@ -181,6 +181,7 @@ void Session::load(const std::string& path) {
 }
 
 Index Session::steps() const { return state_->run.step; }
+std::vector<TraceEvent> Session::trace() const { return state_->executor->trace(); }
 Index Session::threads() const { return state_->executor->threads(); }
 Plan Session::plan() const { return Plan(state_->data); }
 

@@ -96,7 +96,7 @@ SessionState::SessionState(std::shared_ptr<const ExecutableData> executable, con
   fed.resize(most);
   for (const VariableRecord& variable : data->variables) initialize_variable(*this, variable);
   for (const ConstantRecord& constant : data->constants) write(constant.buffer, constant.bytes.data());
-  executor = std::make_unique<Executor>(*data, run, threads);
+  executor = std::make_unique<Executor>(*data, run, threads, options.trace);
 }
 
 std::size_t SessionState::program_index(std::string_view name) const {

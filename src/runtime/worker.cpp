@@ -35,6 +35,7 @@ Executor::Worker::Worker(Executor& executor, int id)
   }
   ranges_.resize(factors);
   tiles_.resize(operands);
+  if (executor.tracing_) notes_.reserve(static_cast<std::size_t>(executor.most_tickets()));
 }
 
 void Executor::Worker::run() {
@@ -43,6 +44,7 @@ void Executor::Worker::run() {
   const std::int64_t commit =
       numbers.prologue + numbers.body * executor_.program_->grid.micro_batches + numbers.commit;
   cursor_lap_ = -1;
+  notes_.clear();
   context_.seed = executor_.state_.seed;
   context_.step = executor_.state_.step;
   context_.target = data_.target;
@@ -62,8 +64,11 @@ void Executor::Worker::run() {
       const Claim claim = locate(ticket);
       const ActionRecord& action = executor_.program_->actions[claim.action];
       const Place place = executor_.place_of(action, claim.instance, claim.micro_batch);
+      const Clock::time_point claimed = executor_.now();
       if (!wait_until_done(executor_.must_follow(claim, place))) break;
+      const Clock::time_point started = executor_.now();
       execute(claim, place);
+      if (executor_.tracing_) notes_.push_back({claim, place, claimed, started, executor_.now()});
     } catch (...) {
       executor_.fail(std::current_exception());
       break;

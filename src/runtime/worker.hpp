@@ -19,6 +19,9 @@ class Executor::Worker {
   /// Takes part in the executor's current step until no ticket is left or the step is cancelled.
   void run();
 
+  /// What it did in the last step, where the executor traces.
+  const std::vector<Note>& notes() const { return notes_; }
+
  private:
   Claim locate(std::int64_t ticket);
   bool wait_until_done(std::int64_t ticket) const;
@@ -38,6 +41,7 @@ class Executor::Worker {
   std::vector<Range> ranges_;     // of the factors of the current call
   std::vector<Tile> tiles_;
   Context context_;
+  std::vector<Note> notes_;
 };
 
 }  // namespace wafer::inline v0

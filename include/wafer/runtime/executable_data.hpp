@@ -74,6 +74,7 @@ struct ActionRecord {
   std::uint32_t first_operand = 0, inputs = 0, results = 0;
   std::uint32_t from = 0, to = 0;  ///< transfer: buffers
   std::uint32_t tiles = 1;         ///< of one block
+  double flops = 0, bytes = 0;     ///< compute: of all blocks and micro-batches together, by the cost model
   Waits waits;
 };
 

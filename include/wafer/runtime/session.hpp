@@ -5,6 +5,7 @@
 #include <wafer/core/shape.hpp>
 #include <wafer/runtime/executable.hpp>
 #include <wafer/runtime/stop_request.hpp>
+#include <wafer/runtime/trace.hpp>
 
 #include <cstdint>
 #include <initializer_list>
@@ -105,6 +106,8 @@ struct SessionOptions {
   Index threads = 0;
   /// Keys initial parameters and random ops.
   std::uint64_t seed = 0;
+  /// Notes when each tile ran; see TraceEvent.
+  bool trace = false;
 };
 
 /// Name, shape and role of a variable.
@@ -154,6 +157,9 @@ class Session {
   /// Steps that trained, so far.
   Index steps() const;
   Index threads() const;
+  /// What the last step did, tile by tile, in the order of their end; empty unless the session was asked to
+  /// trace.
+  std::vector<TraceEvent> trace() const;
   Plan plan() const;
 
   const std::shared_ptr<SessionState>& state() const { return state_; }

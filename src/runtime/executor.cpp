@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/executor.hpp"
 
+#include "core/float_environment.hpp"
 #include "runtime/worker.hpp"
 
 #include <wafer/error.hpp>
@@ -134,6 +135,7 @@ void Executor::enter(void* self, int worker) {
   // The caller's writes before the step are published by the epoch, since oneTBB's own order is invisible to
   // the thread sanitizer; likewise the workers' by `left_`.
   static_cast<void>(executor.epoch_.load(std::memory_order_acquire));
+  const DefaultFloats floats;
   executor.worker_[static_cast<std::size_t>(worker)]->run();
   executor.left_.fetch_add(1, std::memory_order_acq_rel);
 }

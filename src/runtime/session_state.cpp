@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/session_state.hpp"
 
+#include "core/float_environment.hpp"
 #include "core/initialize.hpp"
 
 #include <wafer/core/cpus.hpp>
@@ -94,6 +95,7 @@ SessionState::SessionState(std::shared_ptr<const ExecutableData> executable, con
     most = std::max(most, program.feeds.size());
   }
   fed.resize(most);
+  const DefaultFloats floats;
   for (const VariableRecord& variable : data->variables) initialize_variable(*this, variable);
   for (const ConstantRecord& constant : data->constants) write(constant.buffer, constant.bytes.data());
   executor = std::make_unique<Executor>(*data, run, threads, options.trace);

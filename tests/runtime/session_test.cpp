@@ -7,6 +7,7 @@
 #include <wafer/testing/hooks.hpp>
 
 #include <atomic>
+#include <cfenv>
 #include <cmath>
 #include <stop_token>
 #include <thread>
@@ -42,6 +43,21 @@ TEST_CASE("a stop request cancels a step, which changes nothing") {
       train(other, Rows{});
       CHECK(variables(session) == variables(other));
     }
+  }
+}
+
+TEST_CASE("what a host's threads do to rounding changes no bit, and is left as it was") {
+  const Executable executable = compile_network({2, 2, true, true});
+  for (const Index threads : {1, 3}) {
+    Session session{executable, {.threads = threads}};
+    for (int k = 0; k < 3; ++k) train(session, Rows(kBatch, k));
+    REQUIRE(std::fesetround(FE_UPWARD) == 0);
+    Session other{executable, {.threads = threads}};
+    for (int k = 0; k < 3; ++k) train(other, Rows(kBatch, k));
+    const int rounding = std::fegetround();
+    std::fesetround(FE_TONEAREST);
+    CHECK(rounding == FE_UPWARD);
+    CHECK(variables(session) == variables(other));
   }
 }
 

@@ -65,12 +65,13 @@ void Executor::Worker::run() {
       const ActionRecord& action = executor_.program_->actions[claim.action];
       const Place place = executor_.place_of(action, claim.instance, claim.micro_batch);
       const Clock::time_point claimed = executor_.now();
-      if (!wait_until_done(executor_.must_follow(claim, place))) break;
+      if (!wait_until_done(executor_.must_follow(claim, place), ticket)) break;
       const Clock::time_point started = executor_.now();
       execute(claim, place);
       if (executor_.tracing_) notes_.push_back({claim, place, claimed, started, executor_.now()});
     } catch (...) {
-      executor_.fail(std::current_exception());
+      failure_ = {ticket, std::current_exception()};
+      executor_.fail(ticket);
       break;
     }
   }
@@ -114,12 +115,15 @@ Executor::Claim Executor::Worker::locate(std::int64_t ticket) {
   return claim;
 }
 
-bool Executor::Worker::wait_until_done(std::int64_t ticket) const {
+// False where an earlier ticket than the worker's own has failed. Whoever fails says so before its ticket
+// counts as done.
+bool Executor::Worker::wait_until_done(std::int64_t ticket, std::int64_t own) const {
+  const auto given_up = [&] { return executor_.failed_.load(std::memory_order_acquire) < own; };
   for (int w = 0; w < executor_.threads(); ++w) {
     const std::atomic<std::int64_t>& other = executor_.slots_[static_cast<std::size_t>(w)].ticket;
     if (w == id_) continue;
     for (int spins = 0; other.load(std::memory_order_acquire) < ticket; ++spins) {
-      if (executor_.cancelled_.load(std::memory_order_acquire)) return false;
+      if (given_up()) return false;
       if (spins < kSpins) {
         pause();
       } else {
@@ -127,7 +131,7 @@ bool Executor::Worker::wait_until_done(std::int64_t ticket) const {
       }
     }
   }
-  return !executor_.cancelled_.load(std::memory_order_acquire);
+  return !given_up();
 }
 
 void Executor::Worker::execute(const Claim& claim, const Place& place) {

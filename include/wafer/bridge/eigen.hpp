@@ -73,17 +73,16 @@ Feed feed(const To& to, const Eigen::DenseBase<Derived>& values) {
   constexpr bool has_memory = (Derived::Flags & Eigen::DirectAccessBit) != 0;
   constexpr bool is_row_major = Derived::IsVectorAtCompileTime || Derived::IsRowMajor;
   constexpr int inner_stride = Derived::InnerStrideAtCompileTime;
-  static_assert(
-      std::is_same_v<Scalar, float> || std::is_same_v<Scalar, std::int32_t>,
-      "wafer::feed takes float or std::int32_t; cast the matrix and keep the result while it is fed");
+  static_assert(std::is_same_v<Scalar, float> || std::is_same_v<Scalar, std::int32_t>,
+                "wafer::feed takes float or std::int32_t: cast the matrix into a wafer::RowMajorMatrix");
   static_assert(has_memory,
-                "wafer::feed takes no expression of Eigen's without memory; evaluate it and keep the result "
-                "while it is fed");
+                "wafer::feed takes no expression without memory: assign it to a wafer::RowMajorMatrix");
   static_assert(!has_memory || is_row_major,
-                "wafer::feed takes no column-major matrix, which would be fed transposed; use a "
-                "wafer::RowMajorMatrix, or assign to one");
-  static_assert(!has_memory || inner_stride == 1 || inner_stride == Eigen::Dynamic,
-                "wafer::feed takes no matrix with gaps between elements; assign it to one without");
+                "wafer::feed takes no column-major matrix, which would be fed transposed: assign it to a "
+                "wafer::RowMajorMatrix");
+  static_assert(
+      !has_memory || inner_stride == 1 || inner_stride == Eigen::Dynamic,
+      "wafer::feed takes no matrix with gaps between elements: assign it to a wafer::RowMajorMatrix");
   const Derived& dense = values.derived();
   const std::span<const Scalar> elements(dense.data(), static_cast<std::size_t>(dense.size()));
   std::array<Index, 2> strides{dense.outerStride(), dense.innerStride()};
@@ -126,7 +125,7 @@ inline ColumnVector<float> get_vector(const Session& session, std::string_view p
 template <class Derived>
 void set_variable(Session& session, std::string_view path, const Eigen::DenseBase<Derived>& values) {
   static_assert(std::is_same_v<typename Derived::Scalar, float>,
-                "wafer::set_variable takes float; cast the matrix: matrix.cast<float>()");
+                "wafer::set_variable takes float: matrix.cast<float>()");
   const Shape shape = session.shape(path), got = bridge::shape_of(values);
   const bool is_row = shape.rank() < 2 && (got == Shape{shape.size()} || got == Shape{1, shape.size()});
   if (got != shape && !is_row) bridge::fail("parameter", path, shape.text(), got.text());

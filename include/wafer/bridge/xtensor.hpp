@@ -56,16 +56,14 @@ Feed feed(const To& to, const xt::xexpression<Derived>& values) {
   using Scalar = typename Derived::value_type;
   constexpr bool has_memory =
       xt::has_data_interface<const Derived>::value && xt::has_strides<const Derived>::value;
-  static_assert(
-      std::is_same_v<Scalar, float> || std::is_same_v<Scalar, std::int32_t>,
-      "wafer::feed takes float or std::int32_t; cast the array and keep the result while it is fed");
-  static_assert(
-      has_memory,
-      "wafer::feed takes no lazy expression of xtensor's, nor a view without strides; evaluate it and keep "
-      "the result while it is fed");
+  static_assert(std::is_same_v<Scalar, float> || std::is_same_v<Scalar, std::int32_t>,
+                "wafer::feed takes float or std::int32_t: xt::cast the array into a wafer::RowMajorArray");
+  static_assert(has_memory,
+                "wafer::feed takes no lazy expression, nor a view without strides: assign it to a "
+                "wafer::RowMajorArray");
   static_assert(Derived::static_layout != xt::layout_type::column_major,
-                "wafer::feed takes no column-major array, which would be fed transposed; use a "
-                "wafer::RowMajorArray, or assign to one");
+                "wafer::feed takes no column-major array, which would be fed transposed: assign it to a "
+                "wafer::RowMajorArray");
   const Derived& dense = values.derived_cast();
   const std::span<const Scalar> elements(dense.data() + dense.data_offset(), dense.size());
   return bridge::dense(Feed(to, elements, bridge::shape_from(dense.shape())), dense.strides());
@@ -88,7 +86,7 @@ inline RowMajorArray<float> get_xarray(const Session& session, std::string_view 
 template <class Derived>
 void set_variable(Session& session, std::string_view path, const xt::xexpression<Derived>& values) {
   static_assert(std::is_same_v<typename Derived::value_type, float>,
-                "wafer::set_variable takes float; cast the array: xt::cast<float>(array)");
+                "wafer::set_variable takes float: xt::cast<float>(array)");
   const RowMajorArray<float> dense = values.derived_cast();
   const Shape shape = session.shape(path), got = bridge::shape_from(dense.shape());
   if (got != shape) bridge::fail("parameter", path, shape.text(), got.text());

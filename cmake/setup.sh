@@ -8,9 +8,9 @@ set -euo pipefail
 wanted=()
 for group in "${@:-build}"; do
   case $group in
-    build) wanted+=(g++ cmake ninja-build ccache pkg-config libtbb-dev zlib1g-dev libeigen3-dev libxtensor-dev
-                    libhwy-dev libboost-graph-dev nlohmann-json3-dev) ;;
-    tests) wanted+=(catch2 dataset-fashion-mnist binutils) ;;
+    build) wanted+=(g++ cmake ninja-build ccache pkg-config libtbb-dev zlib1g-dev libhwy-dev
+                    libboost-graph-dev nlohmann-json3-dev) ;;
+    tests) wanted+=(catch2 libeigen3-dev libxtensor-dev dataset-fashion-mnist binutils) ;;
     clang) wanted+=(clang) ;;
     examples) wanted+=(dataset-fashion-mnist) ;;
     *) echo "setup.sh: no group named '$group'; there are build, tests, clang, examples" >&2; exit 2 ;;

@@ -117,6 +117,8 @@ std::vector<VariableDescription> Session::variables() const {
   return out;
 }
 
+Shape Session::shape(std::string_view path) const { return state_->shape_of(state_->variable(path).buffer); }
+
 std::vector<float> Session::get(std::string_view path) const {
   const BusyGuard guard(*state_);
   const VariableRecord& variable = state_->variable(path);

@@ -71,9 +71,12 @@ expect "static library installs" install_library build/release "$work/static" "$
 expect "shared library installs" install_library build/shared "$work/shared" "$work/both" -- \
   -DBUILD_SHARED_LIBS=ON -DWAFER_BUILD_TESTS=OFF -DWAFER_BUILD_EXAMPLES=OFF -DWAFER_BUILD_BENCH=OFF
 
+# What only bridges include is no need of a host's.
+no_arrays=(-DCMAKE_DISABLE_FIND_PACKAGE_Eigen3=ON -DCMAKE_DISABLE_FIND_PACKAGE_xtensor=ON)
+
 for kind in static shared; do
   expect "both kinds in one prefix, component $kind" \
-    use version g++ "both-$kind" -DCMAKE_PREFIX_PATH="$work/both" -DWAFER_KIND="$kind"
+    use version g++ "both-$kind" -DCMAKE_PREFIX_PATH="$work/both" -DWAFER_KIND="$kind" "${no_arrays[@]}"
 done
 
 for list in "$here"/*/CMakeLists.txt; do
@@ -84,7 +87,7 @@ for list in "$here"/*/CMakeLists.txt; do
       if [ ! -e "$work/data/train-images-idx3-ubyte.gz" ]; then skip "$project" "no Fashion-MNIST in $data"; continue; fi ;;
   esac
   if [ "$project" = subdirectory ]; then
-    expect "$project, g++" use "$project" g++ source -DCMAKE_CXX_FLAGS=-O1
+    expect "$project, g++" use "$project" g++ source -DCMAKE_CXX_FLAGS=-O1 "${no_arrays[@]}"
     continue
   fi
   for kind in static shared; do
@@ -126,6 +129,24 @@ for compiler in g++ clang++; do
       "${build[@]}" $flag "${cflags[@]}" "${libs[@]}"
   done
 done
+
+# What would be fed transposed, with gaps, or not at all says so when compiling.
+read -r -a array_flags <<<"$(pkg-config --cflags eigen3 xtensor)"
+while IFS='|' read -r expression text; do
+  expect "no $expression" refused "$text" g++ -std=c++20 -fsyntax-only "${cflags[@]}" "${array_flags[@]}" \
+    -DEXPRESSION="$expression" "$here/bridges/refused.cpp"
+done <<'END'
+feed("x", Eigen::MatrixXf(2, 3))|takes no column-major matrix, which would be fed transposed
+feed("x", matrix.transpose())|takes no column-major matrix, which would be fed transposed
+feed("x", matrix + matrix)|takes no expression without memory
+feed("x", Eigen::Map<const RowMajorMatrix<float>, 0, Eigen::InnerStride<2>>(matrix.data(), 2, 3))|takes no matrix with gaps
+feed("x", matrix.cast<double>().eval())|takes float or std::int32_t
+set_variable(session, "w", matrix.cast<double>())|takes float
+feed("x", xt::xarray<float, xt::layout_type::column_major>(array))|takes no column-major array, which would be fed transposed
+feed("x", array + array)|takes no lazy expression
+feed("x", xt::xarray<double>(array))|takes float or std::int32_t
+set_variable(session, "w", xt::cast<double>(array))|takes float
+END
 
 expect "no AVX outside functions of an AVX target" guarded_instructions "$work/static/lib/libwafer.a"
 

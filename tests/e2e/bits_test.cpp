@@ -4,25 +4,10 @@
 
 #include "catch.hpp"
 
-#include <vector>
-
 // Twelve plans of the 160 that bench_bits runs, for each optimizer.
 TEST_CASE("every plan gives the same bits") {
   for (const bool adamw : {false, true}) {
-    const std::vector<bits::Case> cases{
-        {adamw, 0, 0, "", "", 1, 1},
-        {adamw, 0, 0, "", "", 8, 3},
-        {adamw, 1, 1, "", "", 2, 2},
-        {adamw, 2, 2, "rows", "columns", 1, 1},
-        {adamw, 2, 2, "columns", "rows", 4, 8},
-        {adamw, 2, 2, "", "columns", 1, 2},
-        {adamw, 2, 2, "rows", "", 2, 3},
-        {adamw, 4, 4, "rows", "columns", 8, 2},
-        {adamw, 1, 7, "columns", "", 1, 3},
-        {adamw, 1, 7, "", "columns", 8, 1},
-        {adamw, 7, 1, "rows", "", 4, 2},
-        {adamw, 3, 5, "rows", "columns", 3, 8},
-    };
+    const std::vector<bits::Case> cases = bits::chosen_cases(adamw);
     const bits::Outcome expected = bits::run_case(cases[0], 3);
     CHECK(expected.loss > 0);
     for (const bits::Case& c : cases) {
@@ -34,6 +19,23 @@ TEST_CASE("every plan gives the same bits") {
       if (c.rows * c.columns > 1) CHECK(o.moved_bytes > 0);
       if (!c.batch.empty()) CHECK(o.cuts.find("batch over " + c.batch) != std::string::npos);
       if (!c.feature.empty()) CHECK(o.cuts.find("feature over " + c.feature) != std::string::npos);
+    }
+  }
+}
+
+// The same constants for every compiler, version of the packages and CPU.
+TEST_CASE("each kernel target gives the bits of its kind: with fused multiply-add, or without") {
+  for (const bool adamw : {false, true}) {
+    for (const bool fused : {false, true}) {
+      for (const wafer::KernelTarget target : bits::targets(fused)) {
+        bits::Case c;
+        c.adamw = adamw;
+        c.target = target;
+        INFO(c.text());
+        const std::uint64_t expected = fused ? (adamw ? 0x1d8abe5550124810 : 0x5f5fb8ce34ad0693)
+                                             : (adamw ? 0x6914645c3b0dc0c3 : 0x98b88a81dce2c691);
+        CHECK(bits::run_case(c, 3).hash == expected);
+      }
     }
   }
 }

@@ -2,11 +2,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "kernels/table.hpp"
+
 #include <wafer/testing/hooks.hpp>
 #include <wafer/wafer.hpp>
 
+#include <algorithm>
 #include <bit>
 #include <cstdint>
+#include <iterator>
 #include <optional>
 #include <string>
 #include <utility>
@@ -26,21 +30,24 @@ struct Case {
   std::string feature;  ///< where a hint cuts the first hidden layer
   Index micro_batches = 1;
   Index threads = 1;
+  KernelTarget target = KernelTarget::automatic;
 
   std::string text() const {
     return std::string(adamw ? "adamw" : "sgd") + " " +
            (rows == 0 ? "host" : std::to_string(rows) + "x" + std::to_string(columns)) + " micro_batches " +
-           std::to_string(micro_batches) + " threads " + std::to_string(threads);
+           std::to_string(micro_batches) + " threads " + std::to_string(threads) + " " +
+           std::string(name_of(target));
   }
 };
 
 struct Outcome {
-  std::uint64_t hash = 0;  ///< of all weights
-  Index threads = 0;       ///< distinct ones that took part in the first step
-  Index blocks = 0;        ///< that computed
-  Index idle = 0;          ///< blocks of the mesh that did not
-  Index moved_bytes = 0;   ///< between arenas
-  std::string cuts;        ///< as the plan says
+  std::uint64_t hash = 0;      ///< of all weights
+  std::vector<float> weights;  ///< of all parameters, one after the other
+  Index threads = 0;           ///< distinct ones that took part in the first step
+  Index blocks = 0;            ///< that computed
+  Index idle = 0;              ///< blocks of the mesh that did not
+  Index moved_bytes = 0;       ///< between arenas
+  std::string cuts;            ///< as the plan says
   double loss = 0;
 };
 
@@ -61,6 +68,7 @@ inline Executable compile_case(const Case& c) {
   Options options;
   options.micro_batches = c.micro_batches;
   options.threads = c.threads;
+  options.kernel_target = c.target;
   return compile({{"train", std::move(request).fetch("loss", loss)}},
                  c.rows == 0 ? Fabric::host() : Fabric::mesh(c.rows, c.columns), options);
 }
@@ -76,13 +84,19 @@ inline void fill_batch(Index step, std::vector<float>& image, std::vector<std::i
     label[i] = static_cast<std::int32_t>((i * 7 + static_cast<std::size_t>(step)) % 10);
 }
 
-inline std::uint64_t hash_of_weights(const Session& session) {
-  std::uint64_t hash = 14695981039346656037ULL;  // FNV-1a over words
+inline std::vector<float> weights_of(const Session& session) {
+  std::vector<float> out;
   for (const VariableDescription& variable : session.variables()) {
     if (!variable.trained) continue;
-    for (float value : session.get(variable.path))
-      hash = (hash ^ std::bit_cast<std::uint32_t>(value)) * 1099511628211ULL;
+    const std::vector<float> values = session.get(variable.path);
+    out.insert(out.end(), values.begin(), values.end());
   }
+  return out;
+}
+
+inline std::uint64_t hash_of(const std::vector<float>& values) {
+  std::uint64_t hash = 14695981039346656037ULL;  // FNV-1a over words
+  for (float value : values) hash = (hash ^ std::bit_cast<std::uint32_t>(value)) * 1099511628211ULL;
   return hash;
 }
 
@@ -101,7 +115,8 @@ inline Outcome run_case(const Case& c, Index steps) {
     gathering.reset();
   }
   const RunStatistics stats = statistics(session);
-  out.hash = hash_of_weights(session);
+  out.weights = weights_of(session);
+  out.hash = hash_of(out.weights);
   out.blocks = stats.blocks;
   out.idle = c.rows == 0 ? 0 : c.rows * c.columns - stats.blocks;
   out.moved_bytes = stats.moved_bytes;
@@ -117,6 +132,35 @@ struct Layout {
   Index rows, columns;
   std::string batch, feature;
 };
+
+/// Twelve different plans for one optimizer.
+inline std::vector<Case> chosen_cases(bool adamw, KernelTarget target = KernelTarget::automatic) {
+  std::vector<Case> out{
+      {adamw, 0, 0, "", "", 1, 1},
+      {adamw, 0, 0, "", "", 8, 3},
+      {adamw, 1, 1, "", "", 2, 2},
+      {adamw, 2, 2, "rows", "columns", 1, 1},
+      {adamw, 2, 2, "columns", "rows", 4, 8},
+      {adamw, 2, 2, "", "columns", 1, 2},
+      {adamw, 2, 2, "rows", "", 2, 3},
+      {adamw, 4, 4, "rows", "columns", 8, 2},
+      {adamw, 1, 7, "columns", "", 1, 3},
+      {adamw, 1, 7, "", "columns", 8, 1},
+      {adamw, 7, 1, "rows", "", 4, 2},
+      {adamw, 3, 5, "rows", "columns", 3, 8},
+  };
+  for (Case& c : out) c.target = target;
+  return out;
+}
+
+/// Those kernel targets that this CPU has, with fused multiply-add or without.
+inline std::vector<KernelTarget> targets(bool fused) {
+  const std::vector<KernelTarget> all = fused ? std::vector{KernelTarget::avx2, KernelTarget::avx512}
+                                              : std::vector{KernelTarget::portable, KernelTarget::sse4};
+  std::vector<KernelTarget> out;
+  std::copy_if(all.begin(), all.end(), std::back_inserter(out), kernels::supports);
+  return out;
+}
 
 /// Threads 1, 2, 3, 8 x host, 1x1, 2x2, 4x4, 1x7 x micro-batches 1, 2, 4, 8 for one optimizer.
 inline std::vector<Case> all_cases(bool adamw) {

@@ -66,6 +66,8 @@ class FetchedTensor {
  public:
   FetchedTensor(const void* data, TensorType type, std::string_view name)
       : data_(data), type_(type), name_(name) {}
+  /// The name that it was fetched under.
+  std::string_view name() const { return name_; }
   const TensorType& type() const { return type_; }
   /// Run-time extents.
   const Shape& shape() const { return type_.shape; }
@@ -142,6 +144,8 @@ class Session {
 
   /// All variables, in the order of the plan.
   std::vector<VariableDescription> variables() const;
+  /// The shape of one. Throws RunError for an unknown path.
+  Shape shape(std::string_view path) const;
   /// A variable's elements, row-major ("fc1.weight", "optimizer.fc1.weight.exp_avg"). Throws RunError for an
   /// unknown path.
   std::vector<float> get(std::string_view path) const;

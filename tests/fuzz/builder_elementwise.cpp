@@ -74,7 +74,10 @@ bool Builder::select() {
   if (!condition) {
     condition = less(a.tensor, partner(a.tensor).tensor);
     add(condition, 1);
+    if (!fits(b.tensor, condition)) return false;
   }
+  const Shape shape = broadcast(broadcast(a.tensor.shape(), b.tensor.shape()), condition.shape());
+  if (shape.size() > kMostElements) return false;
   return add(where(condition, a.tensor, b.tensor), std::max(a.bound, b.bound));
 }
 

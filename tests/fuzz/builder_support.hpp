@@ -8,12 +8,17 @@
 
 namespace fuzz {
 
-inline constexpr wafer::Index kMostElements = 20000;
-// Of an f32 chain: its error bound grows with the number of terms, and stays below 1e-5 of their magnitudes.
-inline constexpr wafer::Index kMostTerms = 160;
+inline constexpr wafer::Index kMostElements = 70000;
+/// Of all elements of a product together.
+inline constexpr wafer::Index kMostTerms = 4'000'000;
 
 inline int axis_of(const wafer::Tensor& t, int dim) {
   return t.data()->values[t.value()].axes[static_cast<std::size_t>(dim)];
+}
+
+/// Always, in each run.
+inline bool same_extent(const wafer::Tensor& a, int dim_a, const wafer::Tensor& b, int dim_b) {
+  return a.dim(dim_a) == b.dim(dim_b) && axis_of(a, dim_a) == axis_of(b, dim_b);
 }
 
 inline wafer::Shape shape_of(const std::vector<wafer::Index>& extents) {

@@ -112,7 +112,7 @@ std::vector<Expected> evaluate(const OpHandle& op, const std::vector<Values>& in
   Call call{op, in, results, run_time, {}};
   for (const TensorType& type : results) {
     const std::size_t size = at(type.shape.size());
-    call.out.push_back({std::vector<double>(size), std::vector<double>(size), std::vector<bool>(size)});
+    call.out.push_back({std::vector<double>(size), std::vector<double>(size), std::vector<bool>(size), 0});
   }
   found->second(call);
   return std::move(call.out);

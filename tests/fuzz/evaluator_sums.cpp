@@ -13,27 +13,36 @@ using namespace wafer;
 
 namespace {
 
+// Σ of the products of two runs of numbers, each with a stride: one chain of fused multiply-adds.
+struct Run {
+  const double* from;
+  Index stride;
+};
+Point dot(Run a, Run b, Index terms) {
+  Point out{0, 0};
+  for (Index k = 0; k < terms; ++k) {
+    const double term = a.from[k * a.stride] * b.from[k * b.stride];
+    out.value += term;
+    out.terms += std::abs(term);
+  }
+  return out;
+}
+
 void matmul(Call& call) {
   const auto& op = call.as<Matmul>();
   const Values &a = call.in[0], &b = call.in[1];
   const int rank = a.shape.rank();
+  const Index m = call.shape()[rank - 2], n = call.shape()[rank - 1];
   const Index inner = a.shape[op.transpose_a ? rank - 2 : rank - 1];
+  call.out[0].roundings = inner;
   for (Index i = 0; i < call.shape().size(); ++i) {
-    const std::vector<Index> index = index_of(call.shape(), i);
-    std::vector<Index> of_a = index, of_b = index;
-    if (b.shape.rank() == 2) of_b.erase(of_b.begin(), of_b.end() - 2);
-    const Index row = index[at(rank - 2)], column = index[at(rank - 1)];
-    double sum = 0, terms = 0;
-    for (Index k = 0; k < inner; ++k) {
-      of_a[at(rank - 2)] = op.transpose_a ? k : row;
-      of_a[at(rank - 1)] = op.transpose_a ? row : k;
-      of_b[of_b.size() - 2] = op.transpose_b ? column : k;
-      of_b[of_b.size() - 1] = op.transpose_b ? k : column;
-      const double term = a.at[at(flat_of(a.shape, of_a))] * b.at[at(flat_of(b.shape, of_b))];
-      sum += term;
-      terms += std::abs(term);
-    }
-    call.set(i, sum, terms);
+    const Index matrix = i / (m * n), row = i / n % m, column = i % n;
+    const double* const of_a = a.at.data() + matrix * m * inner;
+    const double* const of_b = b.at.data() + (b.shape.rank() == 2 ? 0 : matrix * inner * n);
+    const Run left = op.transpose_a ? Run{of_a + row, m} : Run{of_a + row * inner, 1};
+    const Run right = op.transpose_b ? Run{of_b + column * inner, 1} : Run{of_b + column, n};
+    const Point p = dot(left, right, inner);
+    call.set(i, p.value, p.terms);
   }
 }
 
@@ -41,22 +50,26 @@ void row_product(Call& call) {
   const Values &a = call.in[0], &b = call.in[1];
   const Index m = call.shape()[0], n = call.shape()[1];
   const Index rows = m == 0 ? 0 : a.shape.size() / m;
-  for (Index i = 0; i < m; ++i) {
-    for (Index j = 0; j < n; ++j) {
-      double sum = 0, terms = 0;
-      for (Index r = 0; r < rows; ++r) {
-        const double term = a.at[at(r * m + i)] * b.at[at(r * n + j)];
-        sum += term;
-        terms += std::abs(term);
-      }
-      call.set(i * n + j, sum, terms);
-    }
+  call.out[0].roundings = rows;
+  for (Index i = 0; i < m * n; ++i) {
+    const Point p = dot({a.at.data() + i / n, m}, {b.at.data() + i % n, n}, rows);
+    call.set(i, p.value, p.terms);
   }
+}
+
+// Over the last dimension, 16 lanes in chunks of 64: a term passes 3 sums in its lane, 4 that fold the lanes,
+// and one for each chunk. Over others, one chain.
+Index roundings_of(const Sum& op, const Shape& shape) {
+  Index terms = 1;
+  for (Index d : op.dims) terms *= shape[static_cast<int>(d)];
+  const bool last = op.dims[0] == shape.rank() - 1;
+  return last ? 3 + 4 + (terms + 63) / 64 : terms;
 }
 
 void sum_dims(Call& call) {
   const auto& op = call.as<Sum>();
   const Values& x = call.in[0];
+  call.out[0].roundings = roundings_of(op, x.shape);
   for (Index i = 0; i < x.shape.size(); ++i) {
     const std::vector<Index> index = index_of(x.shape, i);
     std::vector<Index> to;

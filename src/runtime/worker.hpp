@@ -30,7 +30,7 @@ class Executor::Worker {
   bool wait_until_done(std::int64_t ticket, std::int64_t own) const;
   void execute(const Claim& claim, const Place& place);
   void compute(const ActionRecord& action, const Place& place, std::uint32_t tile);
-  Tile tile_of(const OperandRecord& operand, const Place& place, StridedBox* memory, Box* box);
+  void tile_of(const OperandRecord& operand, const Place& place, Tile& tile) const;
   void receive_sums(const ActionRecord& action, const Place& place);
   void transfer(const ActionRecord& action, const Place& place);
   void count_moved(Index bytes) { slot_.moved_bytes.fetch_add(bytes, std::memory_order_relaxed); }

@@ -130,6 +130,33 @@ TEST_CASE("AdamW's decay is decoupled from the gradient") {
   check_close(training.step({0}), {0.99f}, 1e-7);
 }
 
+TEST_CASE("what decays is chosen by a filter, which sees path, shape and what the layer says") {
+  const std::string w = "w";
+  const auto after_one_step = [&](const Optimizer& optimizer, bool decays) {
+    Graph graph;
+    const Tensor p = parameter(graph, w, {1}, Init::zeros()), g = graph.input("g", {1});
+    UpdateBuilder builder(graph);
+    const std::vector<GradientOf> gradients{{w, p, g, decays}};
+    optimizer.build(builder, gradients);
+    Interpreter interpreter(graph);
+    interpreter.set(p, Array({1}, {1}));
+    interpreter.set(g, Array({1}, {0}));
+    return floats(interpreter, builder.assignments().at(0).value).at(0);
+  };
+  const auto by_path = [&](const GradientOf& of) { return of.path == w && of.value.rank() == 1; };
+  const auto none = [](const GradientOf&) { return false; };
+  CHECK(after_one_step(AdamW{.lr = 0.1, .weight_decay = 0.1}, true) == Approx(0.99f));
+  CHECK(after_one_step(AdamW{.lr = 0.1, .weight_decay = 0.1}, false) == 1);
+  CHECK(after_one_step(AdamW{.lr = 0.1, .weight_decay = 0.1, .decayed = every_parameter}, false) ==
+        Approx(0.99f));
+  CHECK(after_one_step(AdamW{.lr = 0.1, .weight_decay = 0.1, .decayed = by_path}, false) == Approx(0.99f));
+  CHECK(after_one_step(AdamW{.lr = 0.1, .weight_decay = 0.1, .decayed = none}, true) == 1);
+  CHECK(after_one_step(SGD{.lr = 0.1, .weight_decay = 0.1}, true) == Approx(0.99f));
+  CHECK(after_one_step(SGD{.lr = 0.1, .momentum = 0.9, .weight_decay = 0.1}, false) == 1);
+  CHECK(after_one_step(SGD{.lr = 0.1, .weight_decay = 0.1, .decayed = every_parameter}, false) ==
+        Approx(0.99f));
+}
+
 TEST_CASE("optimizers follow a schedule") {
   Training training(SGD{.lr = warmup(1, 4)}, {0});
   const float expected[] = {-0.25f, -0.75f, -1.5f, -2.5f, -3.5f};

@@ -13,8 +13,10 @@ namespace wafer::inline v0 {
 struct SGD {
   Schedule lr = 0.01;
   double momentum = 0;      ///< >= 0
-  double weight_decay = 0;  ///< >= 0; added to the gradient of every parameter, biases too
+  double weight_decay = 0;  ///< >= 0; times the parameter, it is added to the gradient
   bool nesterov = false;    ///< only with momentum
+  /// What decays. PyTorch's default is `every_parameter`.
+  ParameterFilter decayed = weights_only;
   /// Throws UserError for numbers out of range.
   void build(UpdateBuilder& builder, std::span<const GradientOf> gradients) const;
 };

@@ -29,8 +29,8 @@ void AdamW::build(UpdateBuilder& builder, std::span<const GradientOf> gradients)
 
   for (const GradientOf& of : gradients) {
     const ScopeGuard scope(builder.graph(), "optimizer." + of.path);
-    const Tensor m = builder.state(of, "exp_avg");
-    const Tensor v = builder.state(of, "exp_avg_sq");
+    const Tensor m = builder.state(of, "m");
+    const Tensor v = builder.state(of, "v");
     const Tensors next =
         apply(AdamwUpdate{beta1, beta2, epsilon},
               {of.value, of.gradient, m, v, decayed(of) ? decay : no_decay, step_size, sqrt_bias2, scale});

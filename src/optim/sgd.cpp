@@ -17,7 +17,7 @@ void SGD::build(UpdateBuilder& builder, std::span<const GradientOf> gradients) c
     const ScopeGuard scope(builder.graph(), "optimizer." + of.path);
     const SgdUpdate update{momentum, decayed(of) ? weight_decay : 0, nesterov};
     if (update.has_momentum()) {
-      const Tensor m = builder.state(of, "momentum");
+      const Tensor m = builder.state(of, "m");
       const Tensors next = apply(update, {of.value, of.gradient, m, rate, scale});
       builder.assign(of.value, next[0]);
       builder.assign(m, next[1]);

@@ -95,7 +95,7 @@ TEST_CASE("SGD with momentum, decay and nesterov makes PyTorch's steps") {
               {1.02612078f, -0.453681111f, 0.125501558f, 1.95406139f, -3.89709568f});
   check_close(training.step(kGradients[2]),
               {0.900903046f, -0.439216763f, 0.198556021f, 1.92017651f, -4.22575617f});
-  check_close(training.value("optimizer.w.momentum"),
+  check_close(training.value("optimizer.w.m"),
               {0.556523561f, -0.135510311f, -0.152021855f, 0.267939061f, 2.75717759f});
 }
 
@@ -107,9 +107,9 @@ TEST_CASE("AdamW makes PyTorch's steps") {
               {0.993606091f, -0.486347139f, 0.229806736f, 1.98856175f, -3.00744915f});
   check_close(training.step(kGradients[2]),
               {0.989301622f, -0.483801991f, 0.231192574f, 1.98075843f, -3.00823569f});
-  check_close(training.value("optimizer.w.exp_avg"),
+  check_close(training.value("optimizer.w.m"),
               {0.0420999974f, -0.00720000034f, -0.0177000016f, 9.09999926e-06f, 0.324999988f});
-  check_close(training.value("optimizer.w.exp_avg_sq"),
+  check_close(training.value("optimizer.w.v"),
               {0.000659820042f, 4.99100424e-05f, 0.000489780155f, 9.99100021e-12f, 0.0299460273f});
 }
 

@@ -9,7 +9,7 @@
 namespace wafer::inline v0 {
 
 /// Stochastic gradient descent as torch.optim.SGD does it (without dampening); the formula is at SgdUpdate.
-/// With momentum, each parameter has the state "optimizer.<path>.momentum", which starts at 0.
+/// With momentum, each parameter has the state "optimizer.<path>.m", which starts at 0.
 struct SGD {
   Schedule lr = 0.01;
   double momentum = 0;      ///< >= 0

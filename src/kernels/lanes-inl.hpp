@@ -70,9 +70,13 @@ template <class Terms>
 HWY_INLINE auto sixteen(const Terms& terms, const float* x, Index count) {
   using Sixteen = Lanes<typename Terms::D, kVirtualLanes>;
   if (count >= kVirtualLanes) return Sixteen::from(terms, x);
-  float padded[kVirtualLanes];
-  std::fill_n(padded, kVirtualLanes, Terms::kMissing);
-  std::memcpy(padded, x, static_cast<size_t>(count) * sizeof(float));
+  HWY_ALIGN float padded[kVirtualLanes];  // written in whole vectors, as they are read: else the CPU waits
+  for (Index l = 0; l < kVirtualLanes; l += kLanes) {
+    const Vector v = count - l >= kLanes ? hn::LoadU(kFloats, x + l)
+                     : count - l > 0     ? load_first(x + l, count - l, Terms::kMissing)
+                                         : set(Terms::kMissing);
+    hn::Store(v, kFloats, padded + l);
+  }
   return Sixteen::from(terms, padded);
 }
 

@@ -13,6 +13,8 @@ namespace wafer::inline v0 {
 
 namespace {
 
+constexpr std::size_t kWayShown = 5;  // ops at each end of a way that is too long to show
+
 // Restores the graph's scope: gradients carry the layer path of the op they belong to.
 class ScopeRestorer {
  public:
@@ -33,6 +35,7 @@ class Autodiff {
       : shared_(loss.data()),
         graph_(*shared_),
         contributions_(graph_.values.size()),
+        through_(graph_.values.size(), kNone),
         wanted_(graph_.values.size()) {
     order_ = walk(graph_, std::vector<ValueId>{loss.value()});
     for (const Tensor& value : values) wanted_[value.value()] = true;
@@ -85,7 +88,8 @@ class Autodiff {
     if (!op.model().gradient) {
       throw UserError(graph_.where(id) +
                       ": expected an op with a gradient on the way from the loss to the parameters, "
-                      "got one without");
+                      "got one without; the way: " +
+                      way_to_loss(id));
     }
     Tensors inputs;
     for (ValueId value : graph_.inputs_of(graph_.nodes[id])) inputs.emplace_back(shared_, value);
@@ -104,12 +108,35 @@ class Autodiff {
                       text_of(gradient.type()));
     }
     contributions_[input.value()].push_back(gradient);
+    through_[input.value()] = id;
+  }
+
+  // "op 'wafer.round' at 'fc1' -> op 'wafer.mul' -> loss", the middle left out where there are many.
+  std::string way_to_loss(NodeId id) const {
+    std::vector<NodeId> way{id};
+    for (;;) {
+      const Node& node = graph_.nodes[way.back()];
+      NodeId next = kNone;
+      for (std::uint32_t r = 0; r < node.values && next == kNone; ++r) next = through_[node.first_value + r];
+      if (next == kNone) break;
+      way.push_back(next);
+    }
+    std::string out;
+    for (std::size_t i = 0; i < way.size(); ++i) {
+      if (i == kWayShown && way.size() > 2 * kWayShown) {
+        i = way.size() - kWayShown;
+        out += "(" + std::to_string(i - kWayShown) + " more ops) -> ";
+      }
+      out += graph_.where(way[i]) + " -> ";
+    }
+    return out + "loss";
   }
 
   std::shared_ptr<GraphData> shared_;
   GraphData& graph_;
   std::vector<NodeId> order_;
   std::vector<std::vector<Tensor>> contributions_;  // of each value, from the last use to the first
+  std::vector<NodeId> through_;                     // the op that brought the last of them
   std::vector<bool> wanted_;                        // values on the way to those asked for
 };
 

@@ -10,6 +10,9 @@
 #include <wafer/core/cpus.hpp>
 #include <wafer/error.hpp>
 
+#include <algorithm>
+#include <utility>
+
 namespace wafer::inline v0 {
 
 namespace {
@@ -76,16 +79,44 @@ void plan(Stages& s, const Fabric& fabric, const Choices& choices) {
   s.seconds = predicted_seconds(s.step, s.partition, s.communication, fabric);
 }
 
+// And where everything lies.
+void plan_with_memory(Stages& s, const Fabric& fabric, const Choices& choices) {
+  plan(s, fabric, choices);
+  s.schedule = schedule_step(s.step, s.communication);
+  s.memory = plan_memory(s.step, s.partition, s.communication, s.schedule);
+}
+
 Executable finish(std::shared_ptr<Stages> s, const Fabric& fabric, const Options& options) {
   s->tiling = tile_step(s->step, s->factors, s->partition, s->communication, fabric);
-  s->schedule = schedule_step(s->step, s->communication);
-  s->memory = plan_memory(s->step, s->partition, s->communication, s->schedule, limits_of(fabric, options));
   s->verify(fabric);
   auto data = emit(s->step, s->factors, s->partition, s->tiling, s->communication, s->schedule, s->memory,
                    fabric, chosen_target(options.kernel_target));
   s->scratch_bytes = data->scratch_bytes;
   data->plan = std::move(s);
   return Executable(std::move(data));
+}
+
+// The fastest first, by the cost model.
+std::vector<Choices> by_time(Stages& s, const Fabric& fabric, std::vector<Choices> proposed) {
+  if (proposed.size() < 2) return proposed;
+  std::vector<std::pair<double, std::size_t>> order;
+  for (std::size_t c = 0; c < proposed.size(); ++c) {
+    plan(s, fabric, proposed[c]);
+    order.emplace_back(s.seconds, c);
+  }
+  std::sort(order.begin(), order.end());
+  std::vector<Choices> out;
+  for (const auto& [seconds, c] : order) out.push_back(proposed[c]);
+  return out;
+}
+
+// `closest` is what comes next to the limits, of some plans.
+[[noreturn]] void refuse(Stages& s, const Fabric& fabric, const MemoryLimits& limits, const Choices& closest,
+                         std::size_t plans) {
+  plan_with_memory(s, fabric, closest);
+  throw CompileError("memory of the " +
+                     (plans == 1 ? "only plan" : "closest of " + std::to_string(plans) + " plans") + " (" +
+                     closest.text() + "): " + s.memory.shortage(s.step, s.communication, s.schedule, limits));
 }
 
 // Up to what does not depend on choices.
@@ -105,26 +136,44 @@ std::shared_ptr<Stages> start(std::span<const NamedRequest> requests, const Fabr
 
 Executable compile(std::span<const NamedRequest> requests, const Fabric& fabric, const Options& options) {
   std::shared_ptr<Stages> s = start(requests, fabric, options);
+  const MemoryLimits limits = limits_of(fabric, options);
   const Index workers = options.threads > 0 ? options.threads : available_cpus();
-  const Index micro_batches = options.micro_batches > 0 ? options.micro_batches : 1;
-  const std::vector<Choices> proposed = candidates(s->step, s->factors, fabric, micro_batches, workers);
-  std::size_t best = 0;
-  double best_seconds = 0;
-  for (std::size_t c = 0; proposed.size() > 1 && c < proposed.size(); ++c) {
-    plan(*s, fabric, proposed[c]);
-    if (c > 0 && s->seconds >= best_seconds) continue;
-    best = c;
-    best_seconds = s->seconds;
+  const auto proposed = [&](Index micro_batches) {
+    return candidates(s->step, s->factors, fabric, micro_batches, workers);
+  };
+  std::vector<Choices> next = by_time(*s, fabric, proposed(std::max<Index>(1, options.micro_batches)));
+  Choices closest;
+  double least = 0;
+  for (std::size_t c = 0; c < next.size(); ++c) {
+    plan_with_memory(*s, fabric, next[c]);
+    if (s->memory.fits(limits)) return finish(std::move(s), fabric, options);
+    const double over = s->memory.over(limits);
+    if (c == 0 || over < least) {
+      closest = next[c];
+      least = over;
+    }
+    if (c == 0 &&
+        options.micro_batches == 0) {  // more of them take more time, so they are asked for only now
+      std::vector<Choices> others(next.begin() + 1, next.end());
+      for (const Index micro_batches : further_micro_batches(s->step)) {
+        const std::vector<Choices> more = proposed(micro_batches);
+        others.insert(others.end(), more.begin(), more.end());
+      }
+      others = by_time(*s, fabric, std::move(others));
+      next.resize(1);
+      next.insert(next.end(), others.begin(), others.end());
+    }
   }
-  plan(*s, fabric, proposed[best]);
-  return finish(std::move(s), fabric, options);
+  refuse(*s, fabric, limits, closest, next.size());
 }
 
 Executable compile_with(std::span<const NamedRequest> requests, const Fabric& fabric, const Options& options,
                         const Choices& choices) {
   std::shared_ptr<Stages> s = start(requests, fabric, options);
   check_micro_batches(s->step, choices.micro_batches);
-  plan(*s, fabric, choices);
+  plan_with_memory(*s, fabric, choices);
+  const MemoryLimits limits = limits_of(fabric, options);
+  if (!s->memory.fits(limits)) refuse(*s, fabric, limits, choices, 1);
   return finish(std::move(s), fabric, options);
 }
 

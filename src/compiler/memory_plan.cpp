@@ -3,7 +3,6 @@
 #include "compiler/packing.hpp"
 
 #include <wafer/compiler/memory_plan.hpp>
-#include <wafer/error.hpp>
 
 #include <algorithm>
 #include <map>
@@ -192,33 +191,11 @@ class Planner {
   MemoryPlan plan_;
 };
 
-void check_limit(const Step& step, const Communication& communication, const MemoryPlan& plan, Space space,
-                 Index need, Index limit) {
-  if (limit == 0 || need <= limit) return;
-  BufferId largest = kNone;
-  for (BufferId b = 0; b < plan.slots.size(); ++b) {
-    if (communication.buffers[b].space != space || plan.slots[b].unused) continue;
-    if (largest == kNone || plan.slots[b].bytes > plan.slots[largest].bytes) largest = b;
-  }
-  std::string text = "memory: expected at most " + std::to_string(limit) + " bytes of " +
-                     (space == Space::sram ? "SRAM in each block" : "DRAM") + ", got a plan of " +
-                     std::to_string(need);
-  if (largest != kNone) {
-    const Value& value = step.graph->values[communication.buffers[largest].value];
-    text += "; its largest tensor is " + text_of(value.type) + " of " + step.graph->where(value.node) + ", " +
-            std::to_string(plan.slots[largest].bytes) + " bytes in a block";
-  }
-  throw CompileError(text);
-}
-
 }  // namespace
 
 MemoryPlan plan_memory(const Step& step, const Partition& partition, const Communication& communication,
-                       const StepSchedule& schedule, const MemoryLimits& limits) {
-  MemoryPlan plan = Planner(step, partition, communication, schedule).run();
-  check_limit(step, communication, plan, Space::sram, plan.sram_bytes, limits.sram);
-  check_limit(step, communication, plan, Space::dram, plan.dram_bytes, limits.dram);
-  return plan;
+                       const StepSchedule& schedule) {
+  return Planner(step, partition, communication, schedule).run();
 }
 
 }  // namespace wafer::inline v0

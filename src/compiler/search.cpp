@@ -182,6 +182,27 @@ std::vector<Choices> candidates(const Step& step, const StepFactors& factors, co
   return Proposer(step, factors, fabric, micro_batches, workers).run();
 }
 
+std::vector<Index> further_micro_batches(const Step& step) {
+  Index most = 0;
+  for (const Program& program : step.programs) {
+    if (program.batch_axis < 0) continue;
+    if (program.whole_batch != kNone && !program.assignments.empty()) return {};
+    bool cut = false;
+    for (const SplitHint& hint : step.graph->splits) {
+      const AxisTags& axes = step.graph->values[hint.value].axes;
+      cut = cut || axes[static_cast<std::size_t>(hint.dim)] == program.batch_axis;
+    }
+    // A batch that is to be cut needs two rows in each.
+    const Index extent =
+        step.graph->axes[static_cast<std::size_t>(program.batch_axis)].extent / (cut ? 2 : 1);
+    most = most == 0 ? extent : std::min(most, extent);
+  }
+  std::vector<Index> out;
+  for (Index parts = 2; parts < most; parts *= 2) out.push_back(parts);
+  if (most > 1) out.push_back(most);
+  return out;
+}
+
 double predicted_seconds(const Step& step, const Partition& partition, const Communication& communication,
                          const Fabric& fabric) {
   double total = 0;

@@ -93,21 +93,19 @@ std::vector<Program::Assignment> derive_training(const std::shared_ptr<GraphData
                                                  const Request& request) {
   const Tensor loss(graph, request.loss.value());
   Tensors parameters;
-  std::vector<std::string> paths;
+  std::vector<GradientOf> trained;
   for (NodeId id : walk(*graph, std::vector<ValueId>{loss.value()})) {
     const Node& node = graph->nodes[id];
     if (node.kind != NodeKind::variable || !graph->variables[node.source].trained) continue;
+    const VariableInfo& variable = graph->variables[node.source];
     parameters.emplace_back(graph, node.first_value);
-    paths.push_back(graph->variables[node.source].path);
+    trained.push_back({variable.path, parameters.back(), {}, variable.decays});
   }
   const Tensors gradients = gradients_of(loss, parameters);
-  std::vector<GradientOf> trained;
+  for (std::size_t i = 0; i < trained.size(); ++i) trained[i].gradient = gradients[i];
+  std::erase_if(trained, [](const GradientOf& of) { return !of.gradient; });
   Tensors flowing;
-  for (std::size_t i = 0; i < parameters.size(); ++i) {
-    if (!gradients[i]) continue;
-    trained.push_back({paths[i], parameters[i], gradients[i]});
-    flowing.push_back(gradients[i]);
-  }
+  for (const GradientOf& of : trained) flowing.push_back(of.gradient);
   if (trained.empty())
     throw UserError("minimize: expected a loss that depends on parameters, got one that does not");
   graph->scope = 0;

@@ -67,6 +67,17 @@ Tensor Tensor::split(const Axis& axis, Mesh direction) const {
   return split(static_cast<int>(at - tags.begin()), direction);
 }
 
+Tensor Tensor::without_decay() const {
+  GraphData& data = data_of(*this, "without_decay");
+  const NodeId id = data.values[value_].node;
+  const Node& node = data.nodes[id];
+  if (node.kind != NodeKind::variable || !data.variables[node.source].trained) {
+    throw UserError("without_decay: expected a parameter, got " + data.where(id));
+  }
+  data.variables[node.source].decays = false;
+  return *this;
+}
+
 Graph Tensor::graph() const {
   data_of(*this, "graph");
   return Graph(graph_);

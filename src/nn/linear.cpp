@@ -20,7 +20,7 @@ Tensor Linear::operator()(Tensor x) const {
   const Init init = in == 0 ? Init::zeros() : Init::uniform(1 / std::sqrt(static_cast<double>(in)));
   const Tensor weight = parameter(graph, "weight", {features, in}, init);
   const Tensor y = apply(Matmul{.transpose_b = true}, {std::move(x), weight}).at(0);
-  return bias ? add(y, parameter(graph, "bias", {features}, init)) : y;
+  return bias ? add(y, parameter(graph, "bias", {features}, init).without_decay()) : y;
 }
 
 }  // namespace wafer::inline v0::nn

@@ -4,19 +4,39 @@
 
 #include "ops/elementwise.hpp"
 
+#include <algorithm>
+#include <utility>
+
 namespace wafer::inline v0 {
 
 Types CheckRange::infer(const Types& in) const {
   ops::expect_inputs(in, 1);
   ops::expect_dtype(in, 0, DType::i32, what);
+  if (along < 0 || along >= std::max(1, in[0].shape.rank())) {
+    throw UserError("expected a dimension of " + text_of(in[0]) + " to check along, got " +
+                    std::to_string(along));
+  }
   return in;
 }
-AxesRule CheckRange::axes(const Types& in) const { return elementwise_rule(in, in[0].shape); }
+
+AxesRule CheckRange::axes(const Types& in) const {
+  const Shape& shape = in[0].shape;
+  AxesRule rule;
+  AxesRule::Dims dims;
+  for (int d = 0; d < shape.rank(); ++d) {
+    dims.push_back(
+        {d == along ? rule.parallel(ops::kDimNames[d], shape[d]) : rule.whole(ops::kDimNames[d], shape[d])});
+  }
+  rule.operand(dims);
+  rule.result(dims);
+  return rule;
+}
+
 Alias CheckRange::alias(const Types&) const { return {{0, 0}}; }
 
 void CheckRange::run(const Context& context, Tiles in, Tiles out) const {
   const Tile& x = in[0];
-  for_each_index(x.rank, x.extent, [&](const std::array<Index, kMaxRank>& index) {
+  const auto check = [&](const std::array<Index, kMaxRank>& index) {
     const std::int32_t value = element<std::int32_t>(x, index);
     if (value >= low && value < high) return;
     std::string row;
@@ -25,7 +45,16 @@ void CheckRange::run(const Context& context, Tiles in, Tiles out) const {
     }
     throw RunError(std::string(context.where) + ": " + what + " in row " + row + ": expected a value in [" +
                    std::to_string(low) + ", " + std::to_string(high) + "), got " + std::to_string(value));
-  });
+  };
+  const auto first = static_cast<std::size_t>(along);
+  std::array<Index, kMaxRank> extent = x.extent;
+  const Index rows = x.rank == 0 ? 1 : std::exchange(extent[first], 1);
+  for (Index row = 0; row < rows; ++row) {
+    for_each_index(x.rank, extent, [&](std::array<Index, kMaxRank> index) {
+      index[first] += row;
+      check(index);
+    });
+  }
   ops::copy(out[0], x);
 }
 

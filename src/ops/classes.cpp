@@ -27,7 +27,11 @@ void expect_logits_and_label(const Types& in) {
 }
 
 Tensor checked_label(const Tensor& logits, Tensor label) {
-  return wafer::apply(CheckRange{"label", 0, logits.dim(-1)}, {std::move(label)}).at(0);
+  Index along = 0;  // the batch, where there is one
+  for (int d = label.rank() - 1; d >= 0; --d) {
+    if (axis_of(label, d) >= 0) along = d;
+  }
+  return wafer::apply(CheckRange{"label", 0, logits.dim(-1), along}, {std::move(label)}).at(0);
 }
 
 Index argmax(Index n, const float* x, Index stride) {

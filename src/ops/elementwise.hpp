@@ -51,11 +51,35 @@ struct Run {
 /// Elements that are copied at a time where an operand's are not adjacent.
 inline constexpr Index kCopied = 256;
 
+/// Whether an input lies as the result does, without gaps, or is one element for all: its stride as a run,
+/// else -1.
+inline Index dense_stride(const Tile& out, const Tile& in) {
+  if (in.size() == 1) return out.size() == 1 ? 1 : 0;
+  bool same = in.rank == out.rank;
+  for (int d = 0; same && d < out.rank; ++d) {
+    same = in.extent[at(d)] == out.extent[at(d)] &&
+           (out.extent[at(d)] == 1 || in.stride[at(d)] == out.stride[at(d)]);
+  }
+  return same ? 1 : -1;
+}
+
 /// Calls f(n, Run<In>..., out pointer) for runs that make up the tiles. Every element is read before it is
 /// written.
 template <class Out, class... In, class F>
 void elementwise(const Tile& out, Tiles in, const F& f) {
-  if (out.size() == 0) return;
+  const Index size = out.size();
+  if (size == 0) return;
+  // The usual case, which needs no loops.
+  if (out.contiguous()) {
+    const bool one_run = [&]<std::size_t... I>(std::index_sequence<I...>) {
+      const std::array<Index, sizeof...(In)> strides{dense_stride(out, in[I])...};
+      if (!((strides[I] >= 0) && ...)) return false;
+      f(size, Run<In>{in[I].as<In>(), strides[I]}..., out.as<Out>());
+      return true;
+    }
+    (std::index_sequence_for<In...>());
+    if (one_run) return;
+  }
   const LoopNest nest = loop_nest(out, in);
   const Index n = nest.run();
   const auto& stride = nest.run_stride();

@@ -8,6 +8,7 @@
 
 #include "kernels/table.hpp"
 #include "ops/lanes.hpp"
+#include "ops/reshape.hpp"
 #include "ops/support.hpp"
 
 #include <algorithm>
@@ -33,6 +34,18 @@ std::vector<Index> summed_shape(const Shape& shape, const std::vector<Index>& di
     }
   }
   return extents;
+}
+
+// The named axes of a sum of x.
+AxisTags summed_axes(const Tensor& x, const std::vector<Index>& dims, bool keep) {
+  AxisTags axes = kNoAxes;
+  std::size_t to = 0;
+  for (int d = 0; d < x.rank(); ++d) {
+    const bool summed = contains(dims, d);
+    if (!summed) axes[to] = ops::axes_of(x)[ops::at(d)];
+    if (!summed || keep) ++to;
+  }
+  return axes;
 }
 
 // The result as a tile of the input's rank, with stride 0 in the summed dimensions.
@@ -153,7 +166,8 @@ void Sum::run(const Context& context, Tiles in, Tiles out) const {
 }
 
 Gradients Sum::gradient(Inputs in, Outputs, Cotangents cotangents) const {
-  const Tensor kept = reshape(cotangents[0], summed_shape(in[0].shape(), dims, true));
+  const Shape shape(summed_shape(in[0].shape(), dims, true));
+  const Tensor kept = ops::reshape_to(cotangents[0], shape, summed_axes(in[0], dims, true));
   return {broadcast_like(kept, in[0])};
 }
 
@@ -182,7 +196,10 @@ Tensor sum(Tensor x, const std::vector<int>& dims) {
   if (summed.size() == ops::at(shape.rank())) return sum(x);
   if (summed.empty()) return x;
   const bool last_of_several = summed.size() > 1 && summed.back() == shape.rank() - 1;
-  if (last_of_several) return reshape(sum_keep(x, dims), summed_shape(shape, summed, false));
+  if (last_of_several) {
+    return ops::reshape_to(sum_keep(x, dims), Shape(summed_shape(shape, summed, false)),
+                           summed_axes(x, summed, false));
+  }
   return apply(Sum{summed, false}, {x}).at(0);
 }
 

@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: The wafer authors
 // SPDX-License-Identifier: Apache-2.0
-#include <wafer/ops/reshape.hpp>
 #include <wafer/ops/sum.hpp>
 #include <wafer/ops/sum_to.hpp>
 
+#include "ops/reshape.hpp"
 #include "ops/support.hpp"
 
 namespace wafer::inline v0 {
@@ -19,7 +19,7 @@ Tensor sum_to(const Tensor& g, const Tensor& like) {
   }
   if (dims.empty()) return g;
   if (static_cast<int>(dims.size()) == added) return sum(g, dims);
-  return reshape(sum_keep(g, dims), {to.begin(), to.end()});
+  return ops::reshape_to(sum_keep(g, dims), to, ops::axes_of(like));
 }
 
 }  // namespace wafer::inline v0

@@ -25,13 +25,15 @@ void AdamW::build(UpdateBuilder& builder, std::span<const GradientOf> gradients)
   const Tensor step_size = cast(rate / bias(beta1), DType::f32);
   const Tensor sqrt_bias2 = cast(sqrt(bias(beta2)), DType::f32);
   const Tensor scale = builder.scale();
+  const Tensor no_decay = builder.graph().constant(1);
 
   for (const GradientOf& of : gradients) {
     const ScopeGuard scope(builder.graph(), "optimizer." + of.path);
-    const Tensor m = builder.state(of, "exp_avg");
-    const Tensor v = builder.state(of, "exp_avg_sq");
-    const Tensors next = apply(AdamwUpdate{beta1, beta2, epsilon},
-                               {of.value, of.gradient, m, v, decay, step_size, sqrt_bias2, scale});
+    const Tensor m = builder.state(of, "m");
+    const Tensor v = builder.state(of, "v");
+    const Tensors next =
+        apply(AdamwUpdate{beta1, beta2, epsilon},
+              {of.value, of.gradient, m, v, decayed(of) ? decay : no_decay, step_size, sqrt_bias2, scale});
     builder.assign(of.value, next[0]);
     builder.assign(m, next[1]);
     builder.assign(v, next[2]);

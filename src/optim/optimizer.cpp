@@ -9,6 +9,9 @@
 
 namespace wafer::inline v0 {
 
+bool weights_only(const GradientOf& of) { return of.decays; }
+bool every_parameter(const GradientOf&) { return true; }
+
 Tensor UpdateBuilder::step() {
   if (!step_) step_ = step_number(graph_);
   return step_;

@@ -125,9 +125,10 @@ std::byte* Executor::arena_of(Space space, const Place& place) const {
   return state_.blocks[static_cast<std::size_t>(place.block[0] * data_.parts[1] + place.block[1])].data();
 }
 
-void Executor::fail(std::exception_ptr error) noexcept {
-  if (!failed_.exchange(true, std::memory_order_acq_rel)) error_ = std::move(error);
-  cancelled_.store(true, std::memory_order_release);
+void Executor::fail(std::int64_t ticket) noexcept {
+  std::int64_t earliest = failed_.load(std::memory_order_relaxed);
+  while (ticket < earliest && !failed_.compare_exchange_weak(earliest, ticket, std::memory_order_acq_rel)) {
+  }
 }
 
 void Executor::enter(void* self, int worker) {
@@ -144,17 +145,22 @@ void Executor::run(std::size_t program, StopRequest stop) {
   program_ = &data_.programs[program];
   numbers_ = &tickets_[program];
   stop_ = stop;
-  error_ = nullptr;
   next_.store(0, std::memory_order_relaxed);
-  cancelled_.store(false, std::memory_order_relaxed);
-  failed_.store(false, std::memory_order_relaxed);
+  failed_.store(kIdle, std::memory_order_relaxed);
   left_.store(0, std::memory_order_relaxed);
   if (tracing_) began_ = Clock::now();
   epoch_.fetch_add(1, std::memory_order_release);
   workers_.run(&Executor::enter, this);
   static_cast<void>(left_.load(std::memory_order_acquire));
   stop_ = {};
-  if (failed_.load(std::memory_order_acquire)) std::rethrow_exception(std::exchange(error_, nullptr));
+  const std::int64_t failed = failed_.load(std::memory_order_acquire);
+  if (failed == kIdle) return;
+  std::exception_ptr earliest;
+  for (const std::unique_ptr<Worker>& worker : worker_) {
+    const Failure failure = worker->take_failure();
+    if (failure.ticket == failed) earliest = failure.error;
+  }
+  std::rethrow_exception(earliest);
 }
 
 ExecutorStats Executor::stats() const {

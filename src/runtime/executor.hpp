@@ -43,14 +43,18 @@ struct RunState {
 /// done: that is, until every other worker has published a later one. So a worker only ever waits for tickets
 /// that running workers hold, and any number of workers finishes the step. One counter and one published
 /// number for each worker are all that is shared.
+///
+/// Where a ticket fails, those after it are given up, while those before it, which do not depend on it, still
+/// run: one of them may fail too. So the earliest failure wins, whatever the workers' pace.
 class Executor {
  public:
   /// `trace`: notes when each tile runs.
   Executor(const ExecutableData& data, RunState& state, int threads, bool trace);
   ~Executor();
 
-  /// Runs one step. Rethrows the first exception of a worker, after all have stopped; throws RunError where
-  /// `stop` was requested before the commit began. Variables are unchanged in both cases.
+  /// Runs one step. Rethrows the failure of the earliest ticket, the one that a worker alone would have met,
+  /// after all have stopped; throws RunError where `stop` was requested before the commit began. Variables
+  /// are unchanged in both cases.
   void run(std::size_t program, StopRequest stop);
 
   int threads() const { return workers_.threads(); }
@@ -90,6 +94,11 @@ class Executor {
     std::uint32_t tile = 0;
   };
 
+  struct Failure {
+    std::int64_t ticket = kIdle;
+    std::exception_ptr error;
+  };
+
   // One tile, as a worker saw it.
   struct Note {
     Claim claim;
@@ -110,7 +119,7 @@ class Executor {
   std::int64_t end_of(std::int32_t action, Index micro_batch, const Place* place) const;
   std::int64_t must_follow(const Claim& claim, const Place& place) const;
   std::byte* arena_of(Space space, const Place& place) const;
-  void fail(std::exception_ptr error) noexcept;
+  void fail(std::int64_t ticket) noexcept;
   static void enter(void* self, int worker);
 
   const ExecutableData& data_;
@@ -126,12 +135,11 @@ class Executor {
   const Tickets* numbers_ = nullptr;
   StopRequest stop_;
   Clock::time_point began_;
-  std::exception_ptr error_;
   EnterHook* hook_ = nullptr;
   void* hook_data_ = nullptr;
   alignas(128) std::atomic<std::int64_t> next_{0};
-  alignas(128) std::atomic<bool> cancelled_{false};
-  std::atomic<bool> failed_{false};
+  alignas(128) std::atomic<std::int64_t> failed_{
+      kIdle};  // the earliest ticket that failed: none after it runs
   std::atomic<std::int64_t> epoch_{0}, left_{0};
 };
 

@@ -13,6 +13,23 @@ namespace {
 
 constexpr int kSpins = 2000;  // of a few nanoseconds each, before the CPU is offered to others
 
+// Written by one worker alone.
+void add_to(std::atomic<Index>& counter, Index more) {
+  counter.store(counter.load(std::memory_order_relaxed) + more, std::memory_order_relaxed);
+}
+
+Box box_of(const Tile& tile) {
+  Box box;
+  box.rank = tile.rank;
+  for (int d = 0; d < tile.rank; ++d) {
+    const auto i = static_cast<std::size_t>(d);
+    box.range[i] = {tile.origin[i], tile.origin[i] + tile.extent[i]};
+  }
+  return box;
+}
+
+StridedBox memory_of(const Tile& tile) { return {static_cast<std::byte*>(tile.data), tile.stride}; }
+
 void pause() {
 #if defined(__x86_64__)
   __builtin_ia32_pause();
@@ -54,6 +71,7 @@ void Executor::Worker::run() {
   // Before the first claim, so that whoever claims a later ticket knows that this worker may hold an earlier
   // one.
   slot_.ticket.store(0, std::memory_order_relaxed);
+  const bool alone = executor_.threads() == 1;  // then tickets run in their order
   for (;;) {
     const std::int64_t ticket = executor_.next_.fetch_add(1, std::memory_order_acq_rel);
     if (ticket >= numbers.total) break;
@@ -65,12 +83,13 @@ void Executor::Worker::run() {
       const ActionRecord& action = executor_.program_->actions[claim.action];
       const Place place = executor_.place_of(action, claim.instance, claim.micro_batch);
       const Clock::time_point claimed = executor_.now();
-      if (!wait_until_done(executor_.must_follow(claim, place))) break;
+      if (!alone && !wait_until_done(executor_.must_follow(claim, place), ticket)) break;
       const Clock::time_point started = executor_.now();
       execute(claim, place);
       if (executor_.tracing_) notes_.push_back({claim, place, claimed, started, executor_.now()});
     } catch (...) {
-      executor_.fail(std::current_exception());
+      failure_ = {ticket, std::current_exception()};
+      executor_.fail(ticket);
       break;
     }
   }
@@ -114,12 +133,15 @@ Executor::Claim Executor::Worker::locate(std::int64_t ticket) {
   return claim;
 }
 
-bool Executor::Worker::wait_until_done(std::int64_t ticket) const {
+// False where an earlier ticket than the worker's own has failed. Whoever fails says so before its ticket
+// counts as done.
+bool Executor::Worker::wait_until_done(std::int64_t ticket, std::int64_t own) const {
+  const auto given_up = [&] { return executor_.failed_.load(std::memory_order_acquire) < own; };
   for (int w = 0; w < executor_.threads(); ++w) {
     const std::atomic<std::int64_t>& other = executor_.slots_[static_cast<std::size_t>(w)].ticket;
     if (w == id_) continue;
     for (int spins = 0; other.load(std::memory_order_acquire) < ticket; ++spins) {
-      if (executor_.cancelled_.load(std::memory_order_acquire)) return false;
+      if (given_up()) return false;
       if (spins < kSpins) {
         pause();
       } else {
@@ -127,7 +149,7 @@ bool Executor::Worker::wait_until_done(std::int64_t ticket) const {
       }
     }
   }
-  return !executor_.cancelled_.load(std::memory_order_acquire);
+  return !given_up();
 }
 
 void Executor::Worker::execute(const Claim& claim, const Place& place) {
@@ -139,7 +161,7 @@ void Executor::Worker::execute(const Claim& claim, const Place& place) {
   } else {
     transfer(action, place);
   }
-  slot_.tiles.fetch_add(1, std::memory_order_relaxed);
+  add_to(slot_.tiles, 1);
 }
 
 void Executor::Worker::compute(const ActionRecord& action, const Place& place, std::uint32_t tile) {
@@ -158,7 +180,7 @@ void Executor::Worker::compute(const ActionRecord& action, const Place& place, s
   const bool linked = action.chain >= 0 && place.block[static_cast<std::size_t>(action.chain)] > 0;
   context_.accumulate = linked || (action.sums_batch && place.micro_batch > 0);
   for (std::uint32_t k = 0; k < action.inputs + action.results; ++k) {
-    tiles_[k] = tile_of(data_.operands[action.first_operand + k], place, nullptr, nullptr);
+    tile_of(data_.operands[action.first_operand + k], place, tiles_[k]);
   }
   if (action.chain >= 0 && context_.accumulate) receive_sums(action, place);
   const OpRecord& op = data_.ops[action.op];
@@ -168,12 +190,12 @@ void Executor::Worker::compute(const ActionRecord& action, const Place& place, s
 }
 
 // The piece of an operand that belongs to the current factor ranges.
-Tile Executor::Worker::tile_of(const OperandRecord& operand, const Place& place, StridedBox* memory,
-                               Box* box) {
+// (Only the dimensions that there are: a tile has room for many, and is filled for each operand of each
+// call.)
+void Executor::Worker::tile_of(const OperandRecord& operand, const Place& place, Tile& tile) const {
   const BufferRecord& buffer = data_.buffers[operand.buffer];
   const Grid& grid = executor_.program_->grid;
   const std::vector<Index>& axes = executor_.state_.axes;
-  Tile tile;
   tile.dtype = buffer.dtype;
   tile.rank = buffer.rank;
   Index offset = 0;
@@ -198,16 +220,9 @@ Tile Executor::Worker::tile_of(const OperandRecord& operand, const Place& place,
       offset += (range.begin - range_of(division, grid, place, axes).begin) * dim.stride;
     }
     empty = empty || range.size() <= 0;
-    if (box) box->range[i] = range;
   }
   std::byte* const base = executor_.arena_of(buffer.space, place) + buffer.offset;
   tile.data = base + (empty ? 0 : offset * size_of(buffer.dtype));
-  if (box) box->rank = buffer.rank;
-  if (memory) {
-    memory->data = static_cast<std::byte*>(tile.data);
-    memory->stride = tile.stride;
-  }
-  return tile;
 }
 
 // Takes over what the block before in the chain has summed so far (the last one, from the micro-batch
@@ -218,11 +233,10 @@ void Executor::Worker::receive_sums(const ActionRecord& action, const Place& pla
   before.block[dir] = place.block[dir] > 0 ? place.block[dir] - 1 : data_.parts[dir] - 1;
   for (std::uint32_t r = 0; r < action.results; ++r) {
     const OperandRecord& operand = data_.operands[action.first_operand + action.inputs + r];
-    Box box;
-    StridedBox from, to;
-    tile_of(operand, before, &from, &box);
-    tile_of(operand, place, &to, nullptr);
-    count_moved(copy_box(box, size_of(data_.buffers[operand.buffer].dtype), from, to));
+    Tile from, to;
+    tile_of(operand, before, from);
+    tile_of(operand, place, to);
+    count_moved(copy_box(box_of(to), size_of(to.dtype), memory_of(from), memory_of(to)));
   }
 }
 

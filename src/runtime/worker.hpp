@@ -6,6 +6,7 @@
 
 #include <wafer/core/tile.hpp>
 
+#include <utility>
 #include <vector>
 
 namespace wafer::inline v0 {
@@ -16,18 +17,20 @@ class Executor::Worker {
  public:
   Worker(Executor& executor, int id);
 
-  /// Takes part in the executor's current step until no ticket is left or the step is cancelled.
+  /// Takes part in the executor's current step until no ticket is left or one has failed.
   void run();
+  /// What ended the last run early, if anything did. It is forgotten.
+  Failure take_failure() { return std::exchange(failure_, {}); }
 
   /// What it did in the last step, where the executor traces.
   const std::vector<Note>& notes() const { return notes_; }
 
  private:
   Claim locate(std::int64_t ticket);
-  bool wait_until_done(std::int64_t ticket) const;
+  bool wait_until_done(std::int64_t ticket, std::int64_t own) const;
   void execute(const Claim& claim, const Place& place);
   void compute(const ActionRecord& action, const Place& place, std::uint32_t tile);
-  Tile tile_of(const OperandRecord& operand, const Place& place, StridedBox* memory, Box* box);
+  void tile_of(const OperandRecord& operand, const Place& place, Tile& tile) const;
   void receive_sums(const ActionRecord& action, const Place& place);
   void transfer(const ActionRecord& action, const Place& place);
   void count_moved(Index bytes) { slot_.moved_bytes.fetch_add(bytes, std::memory_order_relaxed); }
@@ -36,6 +39,7 @@ class Executor::Worker {
   const ExecutableData& data_;
   Slot& slot_;
   int id_;
+  Failure failure_;
   std::uint32_t cursor_ = 0;      // action of the last claim
   std::int64_t cursor_lap_ = -1;  // and its region and micro-batch
   std::vector<Range> ranges_;     // of the factors of the current call

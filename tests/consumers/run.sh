@@ -101,6 +101,13 @@ for list in "$here"/*/CMakeLists.txt; do
   fi
 done
 
+# A host's own instruction sets change what its Eigen and xtensor align and inline, and nothing of the library.
+for flag in avx2 avx512f; do
+  if ! grep -qw "$flag" /proc/cpuinfo; then skip "bridges, -m$flag in the host alone" "the CPU lacks it"; continue; fi
+  expect "bridges, -m$flag in the host alone" use bridges g++ "$flag" -DCMAKE_PREFIX_PATH="$work/static" \
+    -DCMAKE_CXX_FLAGS="-O2 -m$flag"
+done
+
 export PKG_CONFIG_PATH=$work/static/lib/pkgconfig
 stem=wafer_$(pkg-config --modversion wafer | tr . _)
 read -r -a cflags <<<"$(pkg-config --cflags wafer)"

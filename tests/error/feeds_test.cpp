@@ -33,6 +33,73 @@ TEST_CASE("labels out of range name row, value and valid range, and change nothi
   }
 }
 
+TEST_CASE("of several labels out of range the first one is named, whatever the plan and the threads") {
+  const std::vector<std::int32_t> wrong{2, 7, -5, 9};
+  for (const Fabric& fabric : {Fabric::host(), Fabric::mesh(2, 2), Fabric::mesh(1, 4), Fabric::mesh(4, 1)}) {
+    for (Index micro_batches : {1, 2, 4}) {
+      const Network n;
+      if (fabric.rows > 1 && micro_batches == 1) n.x.split(n.batch, Mesh::rows);
+      const Executable executable = compile(n.requests(), fabric, {.micro_batches = micro_batches});
+      for (Index threads : {1, 2, 8}) {
+        INFO(fabric.name << ", micro_batches " << micro_batches << ", threads " << threads);
+        Session session{executable, {.threads = threads}};
+        int first = 0;
+        for (int k = 0; k < 50; ++k) {
+          const std::string message = message_of<RunError>([&] {
+            session.step("train", {{"x", features()}, {"label", wrong}});
+          });
+          first += message.find("label in row 1: expected a value in [0, 3), got 7") != std::string::npos;
+        }
+        CHECK(first == 50);
+      }
+    }
+  }
+}
+
+TEST_CASE("the first label out of range is the first along its named axis") {
+  constexpr Index kBatch = 4, kTime = 6, kClasses = 3;
+  const auto message = [&](bool batch_first, Index parts, Index micro_batches, Index workers) {
+    Graph g;
+    const Axis b = g.axis("batch", kBatch);
+    const Tensor x = batch_first ? g.input("x", {b, kTime, 5}) : g.input("x", {kTime, b, 5});
+    const Tensor label =
+        batch_first ? g.input("label", {b, kTime}, DType::i32) : g.input("label", {kTime, b}, DType::i32);
+    const Tensor hidden = x | nn::Linear{8, "fc1"} | Relu{};
+    const Tensor logits = hidden | nn::Linear{kClasses, "head"};
+    if (parts == 1) hidden.split(batch_first ? 1 : 0, Mesh::columns);
+    if (parts == 2) x.split(b, Mesh::columns);
+    const Executable executable = compile(minimize(logits | cross_entropy(label), SGD{}),
+                                          parts == 0 ? Fabric::host() : Fabric::mesh(1, 2),
+                                          {.micro_batches = micro_batches, .threads = workers});
+    // Out of range: of row 1 of the batch at times 3 and 5, of row 2 at time 0.
+    std::vector<std::int32_t> labels(kBatch * kTime, 1);
+    const auto set = [&](Index row, Index time, std::int32_t value) {
+      labels[static_cast<std::size_t>(batch_first ? row * kTime + time : time * kBatch + row)] = value;
+    };
+    set(1, 3, 10);
+    set(1, 5, 11);
+    set(2, 0, 12);
+    const std::vector<float> features(kBatch * kTime * 5, 0.5F);
+    Session session{executable, {.threads = 2}};
+    return message_of<RunError>([&] { session.step({{"x", features}, {"label", labels}}); });
+  };
+  for (Index parts : {0, 1, 2}) {  // host; time cut; batch cut
+    for (Index micro_batches : {1, 2}) {
+      for (Index workers : {1, 8}) {
+        INFO("parts " << parts << ", micro_batches " << micro_batches << ", workers " << workers);
+        CHECK_THAT(
+            message(true, parts, micro_batches, workers),
+            Catch::Matchers::ContainsSubstring("label in row 1, 3: expected a value in [0, 3), got 10"));
+        // The gradient of fc1 sums over time first: then it takes the batch in one piece.
+        if (micro_batches > 1) continue;
+        CHECK_THAT(
+            message(false, parts, micro_batches, workers),
+            Catch::Matchers::ContainsSubstring("label in row 3, 1: expected a value in [0, 3), got 10"));
+      }
+    }
+  }
+}
+
 TEST_CASE("feeds that are missing, unknown, doubled or of another type or size") {
   for (const Fabric& fabric : fabrics()) {
     const Network n;

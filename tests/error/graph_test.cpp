@@ -130,7 +130,31 @@ TEST_CASE("an op without a gradient between loss and parameters") {
       [&] {
         compile({{"train", minimize(loss, SGD{})}}, Fabric::host());
       },
-      {"'train'", "test.round", "'quantize'", "gradient"});
+      {"'train'", "test.round", "'quantize'", "gradient",
+       "op 'test.round' at 'quantize' -> op 'wafer.square' -> op 'wafer.sum_all'", "-> loss"});
+  // The op's own result as the loss, and a way that gradients take: not that through `less`, nor a long one
+  // in full.
+  Graph other;
+  const Tensor w = parameter(other, "w", {3}, Init::zeros());
+  const Tensor at_the_end = sum(w) | Round{};
+  expect_message<UserError>(
+      [&] {
+        compile({{"train", minimize(at_the_end, SGD{})}}, Fabric::host());
+      },
+      {"op 'test.round' -> loss"});
+  const Tensor step = w | Round{};
+  Tensor chained = where(less(step, other.constant(0.5)), other.constant(1), step * w);
+  for (int i = 0; i < 30; ++i) chained = chained | in_scope("tanh" + std::to_string(i), Tanh{});
+  const std::string message = message_of<UserError>([&] {
+    compile({{"train", minimize(mean(chained), SGD{})}}, Fabric::host());
+  });
+  CHECK_THAT(message,
+             Catch::Matchers::ContainsSubstring(
+                 "op 'test.round' -> op 'wafer.mul' -> op 'wafer.where' -> op 'wafer.tanh' at 'tanh0' "
+                 "-> "));
+  CHECK_THAT(message,
+             Catch::Matchers::ContainsSubstring(" more ops) -> ") && Catch::Matchers::EndsWith("-> loss"));
+  CHECK(message.size() < 800);
   // The other way round it is not on the way.
   CHECK_NOTHROW(compile({{"train", minimize(mean(square(x | Round{} | nn::Linear{3, "fc2"})), SGD{})}},
                         Fabric::host()));

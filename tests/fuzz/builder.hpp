@@ -55,8 +55,10 @@ class Builder {
   bool add(Tensor tensor, double bound);
   const Entry& any(const std::vector<Entry>& of);
   Entry partner(const Tensor& a);
+  Entry flattened(const Entry& x);
   Entry parameter_of(const wafer::Shape& shape);
-  Tensor input(std::vector<Index> shape, bool with_batch, Index classes);
+  Tensor input(const std::vector<wafer::Extent>& shape, Index classes);
+  std::vector<wafer::Extent> with_axes(const std::vector<Index>& shape);
   std::vector<Index> random_shape(Index rank);
   Index random_extent();
 

@@ -53,35 +53,77 @@ bool agree_beyond(double expected, double got, DType dtype) {
   return (dtype == DType::f32 && std::abs(expected) >= 1e38) || expected == got;
 }
 
-std::string compare(const Expected& expected, const Values& got, DType dtype, std::string_view op,
-                    Counts& counts) {
-  double largest = 0;
-  for (double t : expected.terms) largest = std::isfinite(t) ? std::max(largest, t) : largest;
-  // Results and intermediates below the normal numbers of f32 are rounded to multiples of the least one.
-  const double allowed = kTolerance * largest + (dtype == DType::f32 ? static_cast<double>(FLT_MIN) : 0);
-  for (std::size_t i = 0; i < expected.value.size(); ++i) {
-    const double want = expected.value[i], have = got.at[i];
-    if (expected.near[i]) {
-      ++counts.near;
-    } else if (!comparable(want, have, dtype)) {
-      ++counts.not_finite;
-      if (!agree_beyond(want, have, dtype))
-        return "element " + std::to_string(i) + ": expected " + text(want) + ", got " + text(have);
-    } else {
-      ++counts.evaluated;
-      const double error = std::abs(want - have);
-      if (largest > 1e-30 && error / largest > counts.worst) {
-        counts.worst = error / largest;
-        counts.worst_op = op;
-      }
-      if (error > allowed) {
-        return "element " + std::to_string(i) + ": expected " + text(want) + ", got " + text(have) +
-               ", largest sum of magnitudes " + text(largest);
-      }
-    }
-  }
-  return "";
+// What a sum of f32 may be off, over the sum of its terms' magnitudes: γ_n = n u / (1 − n u) of n roundings,
+// u = 2^-24 (Higham, "Accuracy and Stability of Numerical Algorithms", 2nd ed., section 3.1).
+double rounding_bound(Index roundings) {
+  const double nu = static_cast<double>(roundings) * 0x1p-24;
+  return nu / (1 - nu);
 }
+
+// Holds the elements of one result against f64: within 1e-5 of the largest sum of magnitudes of terms; a sum
+// whose rounding alone may be more, within its own bound.
+class Comparison {
+ public:
+  Comparison(const Expected& expected, DType dtype, std::string_view op, Counts& counts)
+      : expected_(expected),
+        dtype_(dtype),
+        op_(op),
+        counts_(counts),
+        bound_(rounding_bound(expected.roundings)) {
+    for (double t : expected.terms) largest_ = std::isfinite(t) ? std::max(largest_, t) : largest_;
+    if (!long_sum()) return;
+    ++counts.long_sums.sums;
+    counts.long_sums.most_roundings = std::max(counts.long_sums.most_roundings, expected.roundings);
+  }
+
+  std::string run(const Values& got) {
+    for (std::size_t i = 0; i < expected_.value.size(); ++i) {
+      const double want = expected_.value[i], have = got.at[i];
+      bool good = true;
+      if (expected_.near[i]) {
+        ++counts_.near;
+      } else if (!comparable(want, have, dtype_)) {
+        ++counts_.not_finite;
+        good = agree_beyond(want, have, dtype_);
+      } else {
+        good = near_enough(i, std::abs(want - have));
+      }
+      if (good) continue;
+      return "element " + std::to_string(i) + ": expected " + text(want) + ", got " + text(have) +
+             ", sum of magnitudes " + text(expected_.terms[i]) + ", largest " + text(largest_) + ", " +
+             std::to_string(expected_.roundings) + " roundings";
+    }
+    return "";
+  }
+
+ private:
+  bool long_sum() const { return bound_ > kTolerance; }
+
+  bool near_enough(std::size_t i, double error) {
+    // Results and intermediates below the normal numbers of f32 are rounded to multiples of the least one.
+    const double least = dtype_ == DType::f32 ? static_cast<double>(FLT_MIN) : 0;
+    const double usual = kTolerance * largest_ + least;
+    const double relative = largest_ > 1e-30 ? error / largest_ : 0;
+    if (!long_sum()) {
+      ++counts_.evaluated;
+      counts_.worst.see(relative, op_);
+      return error <= usual;
+    }
+    const double allowed = std::max(usual, bound_ * expected_.terms[i] + least);
+    ++counts_.long_sums.elements;
+    counts_.long_sums.beyond += error > usual ? 1 : 0;
+    counts_.long_sums.worst.see(relative, op_);
+    counts_.long_sums.worst_of_allowed.see(error / allowed, op_);
+    return error <= allowed;
+  }
+
+  const Expected& expected_;
+  const DType dtype_;
+  const std::string_view op_;
+  Counts& counts_;
+  const double bound_;
+  double largest_ = 0;
+};
 
 bool finite(const std::vector<Values>& in) {
   return std::all_of(in.begin(), in.end(), [](const Values& v) {
@@ -133,7 +175,7 @@ std::string check_against_f64(const std::shared_ptr<GraphData>& graph, const Pro
     const std::vector<Expected> expected = evaluate(node.op, in, types, run_time);
     for (std::uint32_t r = 0; r < node.values; ++r) {
       const Values got = values_of(interpreter.value(Tensor(graph, node.first_value + r)));
-      const std::string wrong = compare(expected[r], got, types[r].dtype, node.op.name(), counts);
+      const std::string wrong = Comparison(expected[r], types[r].dtype, node.op.name(), counts).run(got);
       if (wrong.empty()) continue;
       return graph->where(id) + " " + node.op.text() + ": " + text_of(graph->input_types(node)) + " -> " +
              text_of(types[r]) + " against f64, result " + std::to_string(r) + ", " + wrong;

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "counts.hpp"
 #include "evaluator.hpp"
-#include "runner.hpp"
 
 #include <wafer/compiler/step.hpp>
 #include <wafer/runtime/session.hpp>

@@ -19,6 +19,8 @@ struct Expected {
   std::vector<double> value;
   std::vector<double> terms;  ///< sum of the magnitudes of the terms that make up each element
   std::vector<bool> near;     ///< within 1e-3 of a kink or tie: may be either side
+  /// Of a sum in f32: the most roundings that a term passes on its way into the sum; 0 for what is no sum.
+  wafer::Index roundings = 0;
 };
 
 struct RunTime {

@@ -91,7 +91,10 @@ std::string text_of(const Graph& graph) {
 }
 
 void generate(Random& random, Generated& out) {
-  if (random.chance(0.85)) out.batch = out.graph.axis("batch", random.pick(kPositiveExtents));
+  static const std::vector<std::size_t> axes{0, 1, 1, 1, 1, 2, 2, 3};
+  static const std::vector<std::string> names{"batch", "time", "place"};
+  for (std::size_t n = random.pick(axes), a = 0; a < n; ++a)
+    out.axes.push_back(out.graph.axis(names[a], random.pick(kPositiveExtents)));
   Builder build(out, random);
   build.sources();
   build.ops(random.between(5, 60));

@@ -7,7 +7,7 @@
 #include <wafer/compiler/step.hpp>
 #include <wafer/graph/graph.hpp>
 
-#include <optional>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -23,10 +23,12 @@ struct InputSpec {
 /// A random graph and the steps asked of it.
 struct Generated {
   wafer::Graph graph;
-  std::optional<wafer::Axis> batch;
+  std::vector<wafer::Axis> axes;  ///< named ones, by id
   std::vector<InputSpec> inputs;
   std::vector<wafer::NamedRequest> requests;
   bool gradients = false;  ///< derived by gradients_of or for an optimizer
+  std::map<std::string, wafer::Index>
+      drawn_again;  ///< ops that do not fit what they were drawn for, by cause
 };
 
 /// 5 to 60 ops on random shapes, whose values stay moderate; operands of exp, log, div, sqrt and pow are

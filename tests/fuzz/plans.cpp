@@ -2,9 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plans.hpp"
 
-#include "compiler/stages.hpp"
+#include "cuttable.hpp"
 
-#include <wafer/compiler/factors.hpp>
 #include <wafer/compiler/simplify.hpp>
 
 #include <algorithm>
@@ -15,88 +14,71 @@ using namespace wafer;
 
 namespace {
 
-Index blocks(const Fabric& fabric, Mesh direction) {
-  return direction == Mesh::rows ? fabric.rows : fabric.columns;
+// Up to 3 x 5 or 5 x 3, often a line.
+Fabric random_fabric(Random& random) {
+  if (random.chance(0.1)) return Fabric::host();
+  Index few = random.between(1, 3);
+  const Index many = random.chance(0.1) ? 1 : random.between(2, 5);
+  if (random.chance(0.2)) few = 1;
+  return random.chance(0.5) ? Fabric::mesh(few, many) : Fabric::mesh(many, few);
 }
 
-Mesh other(Mesh direction) { return direction == Mesh::rows ? Mesh::columns : Mesh::rows; }
-
-// A step that trains on a statistic of the whole batch has it in one piece.
-bool allows_micro_batches(const Step& step) {
-  return std::all_of(step.programs.begin(), step.programs.end(), [](const Program& program) {
-    return program.whole_batch == kNone || program.assignments.empty();
-  });
-}
-
-// The least run of the batch that a plan has to share out; 0 where no step has a batch.
-Index batch_extent(const Step& step) {
-  Index least = 0;
-  for (const Program& program : step.programs) {
-    if (program.batch_axis < 0) continue;
-    const Index extent = step.graph->axes[static_cast<std::size_t>(program.batch_axis)].extent;
-    least = least == 0 ? extent : std::min(least, extent);
-  }
-  return least;
-}
-
-std::vector<FactorClass> feature_classes(const Step& step) {
-  const StepFactors factors = analyse_factors(step, true);
-  std::vector<FactorClass> out;
-  for (const FactorClass& of : factors.classes) {
-    const bool named = step.graph->values[of.value].axes[static_cast<std::size_t>(of.dim)] >= 0;
-    if (of.uniform && of.flops > 0 && of.extent / of.unit >= 2 && !named) out.push_back(of);
-  }
-  return out;
-}
-
-}  // namespace
-
-std::string RandomPlan::text() const {
-  std::string out = fabric.name + ", threads " + std::to_string(threads) + ", " + choices.text();
-  if (choices.feature.active) {
-    out += ", feature is dimension " + std::to_string(choices.feature_dim) + " of value " +
-           std::to_string(choices.feature_value);
-  }
-  return out + ", random_cuts " + std::to_string(choices.random_cuts);
-}
-
-RandomPlan random_plan(const Generated& made, Random& random) {
-  RandomPlan plan;
-  plan.threads = random.between(1, 3);
+void choose_cuts(const Step& step, RandomPlan& plan, Random& random) {
   Choices& choices = plan.choices;
-  choices.workers = random.between(1, 3);
-  const Step step = simplify(derive_step(made.requests));
-  const Index batch = batch_extent(step);
-  if (batch > 0 && allows_micro_batches(step))
-    choices.micro_batches = random.chance(0.5) ? 1 : random.between(1, std::min<Index>(4, batch));
-  if (random.chance(0.1)) {
-    plan.fabric = Fabric::host();
-    return plan;
-  }
-  plan.fabric = Fabric::mesh(random.between(1, 4), random.between(1, 4));
   if (random.chance(0.7)) choices.random_cuts = random.next() | 1;
   Mesh direction = random.chance(0.5) ? Mesh::rows : Mesh::columns;
-  const Index most = std::min(blocks(plan.fabric, direction), batch / choices.micro_batches);
+  if (blocks(plan.fabric, direction) < 2) direction = other(direction);
+  const Index most = std::min(blocks(plan.fabric, direction), batch_extent(step) / choices.micro_batches);
   if (random.chance(0.75) && most >= 2) choices.batch = {true, direction, random.between(2, most)};
   direction = other(direction);
-  const std::vector<FactorClass> classes = feature_classes(step);
-  if (classes.empty() || !random.chance(0.75)) return plan;
+  const std::vector<FactorClass> classes = feature_classes(step, analyse_factors(step, true));
+  if (classes.empty() || !random.chance(0.75)) return;
   if (blocks(plan.fabric, direction) < 2 && !choices.batch.active) direction = other(direction);
   const FactorClass& of = random.pick(classes);
   const Index parts = std::min(blocks(plan.fabric, direction), of.extent / of.unit);
-  if (parts < 2) return plan;
+  if (parts < 2) return;
   choices.feature = {true, direction, random.between(2, parts)};
   choices.feature_value = of.value;
   choices.feature_dim = of.dim;
-  return plan;
 }
 
-void count_plan(const Executable& executable, Counts& counts) {
-  const auto& stages = static_cast<const Stages&>(*executable.data()->plan);
-  const Partition& partition = stages.partition;
-  ++counts.plans;
-  counts.hosts += stages.fabric.shared_memory ? 1 : 0;
-  counts.micro_batched += stages.communication.micro_batches > 1 ? 1 : 0;
+std::string shape_of(const Fabric& fabric) {
+  if (fabric.shared_memory) return "host";
+  const auto count = [](Index blocks, const char* many) { return blocks == 1 ? "1" : many; };
+  return std::string("mesh ") + count(fabric.rows, "m") + "x" + count(fabric.columns, "n");
+}
+
+bool has_inner_axis(const Generated& made) {
+  return std::any_of(made.inputs.begin(), made.inputs.end(), [](const InputSpec& input) {
+    const AxisTags& axes = input.tensor.data()->values[input.tensor.value()].axes;
+    return axes[0] < 0 && std::any_of(axes.begin(), axes.end(), [](int axis) { return axis >= 0; });
+  });
+}
+
+// The kinds that this graph and plan are of.
+void count_drawn(const Generated& made, const RandomPlan& plan, const Stages& stages, Counts::Kinds& drawn) {
+  ++drawn[shape_of(plan.fabric)];
+  ++drawn["threads " + std::to_string(plan.threads)];
+  ++drawn["axes " + std::to_string(made.axes.size())];
+  drawn["an input with an axis, none outermost"] += has_inner_axis(made) ? 1 : 0;
+  const bool micro =
+      std::any_of(stages.step.programs.begin(), stages.step.programs.end(),
+                  [&](const Program& program) { return stages.communication.micro_batches_of(program) > 1; });
+  drawn["micro-batches"] += micro ? 1 : 0;
+  drawn["micro-batches on a mesh"] += micro && !plan.fabric.shared_memory ? 1 : 0;
+  const Choices& choices = stages.partition.choices;
+  switch (plan.by) {
+    case RandomPlan::By::choices: ++drawn["cut by choices"]; break;
+    case RandomPlan::By::search: ++drawn["cut by the search"]; break;
+    case RandomPlan::By::hints:
+      ++drawn[choices.batch.active && choices.feature.active ? "hints batch and feature"
+              : choices.batch.active                         ? "hint batch"
+                                                             : "hint feature"];
+      break;
+  }
+}
+
+void count_cuts(const Partition& partition, Counts& counts) {
   std::array<bool, kDirections> cut{};
   for (const ProgramPartition& program : partition.programs) {
     for (const ValueCut& factor : program.factor) {
@@ -110,6 +92,52 @@ void count_plan(const Executable& executable, Counts& counts) {
   const bool batch = is_cut(partition.choices.batch), feature = is_cut(partition.choices.feature);
   counts.cut_plans += batch || feature ? 1 : 0;
   if (batch || feature) ++counts.cuts[batch && feature ? "both" : batch ? "batch" : "feature"];
+}
+
+}  // namespace
+
+std::string RandomPlan::text() const {
+  std::string out = fabric.name + ", threads " + std::to_string(threads) + ", ";
+  if (by == By::search) out += "searched, ";
+  out += choices.text();
+  if (choices.feature.active) {
+    out += ", feature is dimension " + std::to_string(choices.feature_dim) + " of value " +
+           std::to_string(choices.feature_value);
+  }
+  return out + ", random_cuts " + std::to_string(choices.random_cuts) + hints.text();
+}
+
+RandomPlan random_plan(const Generated& made, Random& random) {
+  RandomPlan plan;
+  plan.threads = random.between(1, 3);
+  plan.choices.workers = random.between(1, 3);
+  const Step step = simplify(derive_step(made.requests));
+  const Index batch = batch_extent(step);
+  if (batch > 0 && allows_micro_batches(step))
+    plan.choices.micro_batches = random.chance(0.5) ? 1 : std::min(batch, random.between(2, 4));
+  plan.fabric = random_fabric(random);
+  if (random.chance(0.4)) {
+    plan.hints = random_hints(made, step, plan.fabric, plan.choices.micro_batches, random);
+    plan.by = plan.hints.all.empty() ? RandomPlan::By::search : RandomPlan::By::hints;
+  } else {
+    choose_cuts(step, plan, random);
+  }
+  return plan;
+}
+
+Executable compile_plan(const Generated& made, const RandomPlan& plan) {
+  const Options options{.micro_batches = plan.choices.micro_batches, .threads = plan.choices.workers};
+  if (plan.by == RandomPlan::By::choices)
+    return compile_with(made.requests, plan.fabric, options, plan.choices);
+  give(plan.hints, made.graph);
+  return compile(made.requests, plan.fabric, options);
+}
+
+void count_plan(const Generated& made, const RandomPlan& plan, const Executable& executable, Counts& counts) {
+  const auto& stages = static_cast<const Stages&>(*executable.data()->plan);
+  ++counts.plans;
+  count_drawn(made, plan, stages, counts.drawn);
+  count_cuts(stages.partition, counts);
   for (const ProgramCommunication& program : stages.communication.programs) {
     for (const Transfer& t : program.transfers) {
       // Within one arena a copy is no message.

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runner.hpp"
 
+#include "causes.hpp"
 #include "checks.hpp"
 #include "compiler/stages.hpp"
 #include "generator.hpp"
@@ -13,7 +14,6 @@
 #include <algorithm>
 #include <cstring>
 #include <deque>
-#include <optional>
 
 namespace fuzz {
 
@@ -23,46 +23,36 @@ using testing::Interpreter;
 
 namespace {
 
-// A message without its numbers, so that alike ones count together.
-std::string kind_of(const std::string& message) {
-  std::string out;
-  for (char c : message) {
-    const bool digit = c >= '0' && c <= '9';
-    if (!digit) out += c;
-    if (digit && (out.empty() || out.back() != '#')) out += '#';
-  }
-  return out;
-}
-
 // One graph, its plan, and steps that are held against the interpreter.
 class Run {
  public:
-  Run(const Generated& made, const RandomPlan& plan, Random& random, Counts& counts)
+  Run(const Generated& made, const RandomPlan& plan, Random& random, Counts& counts,
+      const Executable& executable)
       : made_(made),
         plan_(plan),
         random_(random),
         counts_(counts),
-        executable_(
-            compile_with(made.requests, plan.fabric, Options{.threads = plan.choices.workers}, plan.choices)),
+        executable_(executable),
         stages_(static_cast<const Stages&>(*executable_.data()->plan)) {}
 
-  const Executable& executable() const { return executable_; }
-
-  std::string steps() {
+  // Rounds of all steps: the first with the greatest extents of axes, others mostly with smaller ones.
+  std::string rounds() {
+    std::string wrong = unmet(plan_.hints, stages_);
     Session session(executable_, {.threads = plan_.threads, .seed = 7});
-    if (made_.batch) extent_ = made_.batch->extent;
-    for (Index round = 0; round < 3; ++round) {
-      for (std::size_t p = 0; p < stages_.step.programs.size(); ++p) {
-        std::string wrong = step(session, stages_.step.programs[p], round == 0);
-        if (!wrong.empty()) {
-          return "step '" + stages_.step.programs[p].name + "', round " + std::to_string(round) +
-                 ", batch of " + std::to_string(extent_) + ": " + wrong;
-        }
+    for (Index round = 0; round < 3 && wrong.empty(); ++round) {
+      std::vector<Index> extents;
+      for (const Axis& axis : made_.axes)
+        extents.push_back(round == 0 || random_.chance(0.4) ? axis.extent : random_.between(0, axis.extent));
+      for (const Program& program : stages_.step.programs) {
+        wrong = step(session, program, extents);
+        if (wrong.empty()) continue;
+        std::string where = "step '" + program.name + "', round " + std::to_string(round);
+        for (const Axis& axis : made_.axes)
+          where += ", " + axis.name + " " + std::to_string(extents[static_cast<std::size_t>(axis.id)]);
+        return where + ": " + wrong;
       }
-      if (made_.batch)
-        extent_ = random_.chance(0.5) ? made_.batch->extent : random_.between(0, made_.batch->extent);
     }
-    return "";
+    return wrong;
   }
 
  private:
@@ -85,12 +75,26 @@ class Run {
            program.sources.end();
   }
 
-  std::string step(Session& session, const Program& program, bool against_f64) {
+  // A step runs on the greatest extent of an axis that is in none of its inputs.
+  std::vector<Index> extents_of(const Program& program, const std::vector<Index>& extents) const {
+    std::vector<Index> out;
+    for (const Axis& axis : made_.axes) out.push_back(axis.extent);
+    for (const InputSpec& input : made_.inputs) {
+      if (!reads(program, input)) continue;
+      for (int tag : stages_.step.graph->values[input.tensor.value()].axes) {
+        const auto axis = static_cast<std::size_t>(tag);
+        if (tag >= 0) out[axis] = extents[axis];
+      }
+    }
+    return out;
+  }
+
+  std::string step(Session& session, const Program& program, const std::vector<Index>& wanted_extents) {
     const std::shared_ptr<GraphData>& graph = stages_.step.graph;
     Interpreter interpreter(Graph(graph), {.seed = 7, .step = session.steps() + 1});
-    // A step that is fed nothing with a batch runs on the greatest extent.
-    const Index extent = program.batch_axis >= 0 || !made_.batch ? extent_ : made_.batch->extent;
-    if (made_.batch) interpreter.set_extent(*made_.batch, extent);
+    const std::vector<Index> extents = extents_of(program, wanted_extents);
+    for (const Axis& axis : made_.axes)
+      interpreter.set_extent(axis, extents[static_cast<std::size_t>(axis.id)]);
     for (const VariableInfo& variable : graph->variables) {
       const auto known = std::find_if(variables_.begin(), variables_.end(),
                                       [&](const auto& v) { return v.first == variable.value; });
@@ -110,11 +114,8 @@ class Run {
       }
     }
     const Result result = session.step(program.name, feeds);
-    std::string wrong;
-    if (against_f64) {
-      const RunTime run_time{{extent}, interpreter_step(session, program)};
-      wrong = check_against_f64(graph, program, interpreter, run_time, counts_);
-    }
+    const RunTime run_time{extents, interpreter_step(session, program)};
+    std::string wrong = check_against_f64(graph, program, interpreter, run_time, counts_);
     if (wrong.empty()) wrong = compare_fetches(result, program, interpreter);
     if (wrong.empty()) wrong = compare_variables(session, program, interpreter);
     return wrong;
@@ -170,9 +171,36 @@ class Run {
   Counts& counts_;
   Executable executable_;
   const Stages& stages_;
-  Index extent_ = 1;  // of the batch
   std::vector<std::pair<ValueId, Array>> variables_;
 };
+
+// Draws again where a gradient does not fit.
+void draw(Random& random, Generated& made, Counts& counts) {
+  for (bool drawn = false; !drawn;) {
+    made = {};
+    try {
+      generate(random, made);
+      drawn = true;
+    } catch (const UserError& error) {
+      ++counts.drawn_again["graph: " + cause_of(error, made.axes)];
+    }
+    for (const auto& [cause, count] : made.drawn_again) counts.drawn_again[cause] += count;
+  }
+}
+
+// Where hints cannot be met, the search plans without them.
+Executable compile_drawn(const Generated& made, RandomPlan& plan, Counts& counts) {
+  try {
+    return compile_plan(made, plan);
+  } catch (const CompileError& error) {
+    if (plan.by != RandomPlan::By::hints || plan.hints.can_be_met) throw;
+    ++counts.refused[cause_of(error)];
+  }
+  made.graph.data()->splits.clear();
+  plan.hints = {};
+  plan.by = RandomPlan::By::search;
+  return compile_plan(made, plan);
+}
 
 std::string reproduce(std::uint64_t seed, std::uint64_t number, const RandomPlan& plan) {
   return "graph " + std::to_string(number) + " of seed " + std::to_string(seed) + ": " + plan.text() + "\n";
@@ -193,31 +221,17 @@ Outcome run_graph(std::uint64_t seed, std::uint64_t number, bool verbose, Counts
   Generated made;
   ++counts.graphs;
   try {
-    try {
-      generate(random, made);
-    } catch (const UserError& error) {
-      // A reshape cannot tell a named axis of one index from another dimension of 1, so gradients may not
-      // fit.
-      if (!made.batch || made.batch->extent != 1) throw;
-      ++counts.refused["gradients with a named axis of greatest extent 1"];
-      return {false, verbose ? text_of(made.graph) + error.what() + "\n" : ""};
-    }
+    draw(random, made, counts);
     plan = random_plan(made, random);
-    std::optional<Run> run;
-    try {
-      run.emplace(made, plan, random, counts);
-    } catch (const CompileError& error) {
-      ++counts.refused[kind_of(error.what())];
-      return {false,
-              verbose ? reproduce(seed, number, plan) + text_of(made.graph) + error.what() + "\n" : ""};
-    }
-    count_plan(run->executable(), counts);
+    const Executable executable = compile_drawn(made, plan, counts);
+    Run run(made, plan, random, counts, executable);
+    count_plan(made, plan, executable, counts);
     counts.gradients += made.gradients ? 1 : 0;
     counts.trained += made.requests[0].request.loss ? 1 : 0;
-    const std::string wrong = run->steps();
+    const std::string wrong = run.rounds();
     if (wrong.empty() && !verbose) return {};
-    return {!wrong.empty(), reproduce(seed, number, plan) + text_of(made.graph) +
-                                dump(run->executable().plan()) + wrong + "\n"};
+    return {!wrong.empty(),
+            reproduce(seed, number, plan) + text_of(made.graph) + dump(executable.plan()) + wrong + "\n"};
   } catch (const std::exception& error) {
     return {true, reproduce(seed, number, plan) + text_of(made.graph) + error.what() + "\n"};
   }

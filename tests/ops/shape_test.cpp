@@ -46,6 +46,89 @@ TEST_CASE("a named axis stays outermost through a reshape") {
   CHECK_THROWS_AS(reshape(transpose(x, {1, 0, 2}), {16, 3}), UserError);
 }
 
+namespace {
+
+// The names of the axes that the dimensions follow, "-" for none.
+std::vector<std::string> axes_of(const Tensor& x) {
+  std::vector<std::string> names;
+  for (int d = 0; d < x.rank(); ++d) {
+    const int axis = x.data()->values[x.value()].axes[static_cast<std::size_t>(d)];
+    names.push_back(axis < 0 ? "-" : x.data()->axes[static_cast<std::size_t>(axis)].name);
+  }
+  return names;
+}
+using Names = std::vector<std::string>;
+
+}  // namespace
+
+TEST_CASE("a named axis of one index goes through a reshape as a longer one does") {
+  Graph g;
+  const Axis b = g.axis("b", 1), c = g.axis("c", 1);
+  const Tensor x = g.input("x", {b, 6}), y = g.input("y", {1, b, 4}), z = g.input("z", {b, 1, c, 4});
+  CHECK(axes_of(reshape(x, {1, 1, 6})) == Names{"b", "-", "-"});
+  CHECK(axes_of(reshape(x, {1, 2, 1, 3})) == Names{"b", "-", "-", "-"});
+  CHECK(axes_of(reshape(y, {1, 4})) == Names{"b", "-"});  // the plain dimension is dropped
+  CHECK(axes_of(reshape(z, {1, 1, 2, 2})) == Names{"b", "c", "-", "-"});
+  CHECK(axes_of(reshape(x, {6})) == Names{"b"});  // outermost in a product
+  CHECK(axes_of(reshape(x, {2, 3})) == Names{"b", "-"});
+  CHECK(axes_of(reshape(reshape(x, {6}), {1, 6})) == Names{"b", "-"});
+  testing::Interpreter run(g);
+  run.set_extent(b, 0);
+  CHECK(run.type_of(reshape(x, {2, 3})).shape == Shape{0, 3});
+  CHECK(run.type_of(reshape(x, {1, 1, 6})).shape == Shape{0, 1, 6});
+  for (const std::vector<Index>& shape : {std::vector<Index>{4}, {2, 2}}) {  // two axes cannot be outermost
+    CHECK_THROWS_WITH(reshape(z, shape), ContainsSubstring("wafer.reshape") && ContainsSubstring("axis 'c'"));
+  }
+  CHECK_THROWS_WITH(reshape(transpose(x), {6}),
+                    ContainsSubstring("wafer.reshape") && ContainsSubstring("'b'"));
+}
+
+TEST_CASE("gradients where a named axis has one index") {
+  Graph g;
+  const Axis b = g.axis("b", 1);
+  const Tensor w = parameter(g, "w", {4, 2}, Init::zeros());
+  const Tensor x = g.input("x", {b, 4}), y = g.input("y", {1, b, 4}), z = g.input("z", {3, b, 4, 5});
+  const Tensor column = g.input("column", {b, 1}), wide = g.input("wide", {3, 1, 4});
+  const auto gradient = [](const Tensor& loss, const Tensor& of) {
+    const Tensor result = gradients_of(loss, std::span(&of, 1)).at(0);
+    CHECK(result.shape() == of.shape());
+    CHECK(axes_of(result) == axes_of(of));
+  };
+  const auto squares = [](const Tensor& t) { return sum(square(t)); };
+  gradient(squares(sum(y, {0})), y);
+  gradient(squares(sum(matmul(y, w), {0})), w);
+  gradient(squares(sum(z, {0, 3})), z);
+  gradient(sum(column * wide), column);
+  gradient(squares(reshape(x, {1, 1, 4}) + y), x);  // the axis in two dimensions
+  for (const std::vector<Index>& shape :
+       std::vector<std::vector<Index>>{{1, 1, 4}, {1, 4, 1}, {4}, {2, 2}, {1, 2, 1, 2}, {2, 1, 2}}) {
+    gradient(squares(reshape(x, shape)), x);
+    gradient(squares(reshape(matmul(x, w), {-1, 2})), w);
+  }
+}
+
+TEST_CASE("a named axis goes through a reshape of nothing") {
+  Graph g;
+  const Axis b = g.axis("b", 4);
+  const Tensor x = g.input("x", {b, 0}), y = g.input("y", {b, 0, 3});
+  CHECK(axes_of(reshape(x, {0})) == Names{"b"});
+  CHECK(axes_of(reshape(y, {0, 3})) == Names{"b", "-"});
+  CHECK(axes_of(reshape(y, {4, 0})) == Names{"b", "-"});
+  CHECK(axes_of(reshape(reshape(y, {0, 3}), {4, 0, 3})) == Names{"b", "-", "-"});
+  const Tensor merged = reshape(y, {0, 3});
+  const Tensor gradient = gradients_of(sum(square(merged)), std::span(&y, 1)).at(0);
+  CHECK(axes_of(gradient) == Names{"b", "-", "-"});
+  CHECK_THROWS_WITH(reshape(x, {3, 0}), ContainsSubstring("wafer.reshape") && ContainsSubstring("axis 'b'"));
+}
+
+TEST_CASE("a reshape that would lose a named axis is refused") {
+  Graph g;
+  const Axis b = g.axis("b", 4);
+  const Tensor x = g.input("x", {b, 3});
+  CHECK_THROWS_WITH(reshape(x, {3, 4}), ContainsSubstring("wafer.reshape") && ContainsSubstring("axis 'b'") &&
+                                            ContainsSubstring("[3, 4]"));
+}
+
 TEST_CASE("transpose permutes dimensions") {
   Fixture f;
   const Tensor x = f({2, 3}, {1, 2, 3, 4, 5, 6});

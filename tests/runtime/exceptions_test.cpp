@@ -67,6 +67,38 @@ TEST_CASE("an op that throws a thousand times reaches the caller each time") {
   }
 }
 
+TEST_CASE("of several failures the first one in the order of the plan reaches the caller") {
+  const Watchdog watchdog("several failures", 120);
+  for (const Layout& layout : {Layout{kBatch, 1, true, false}, Layout{0, 0, false, false, kBatch}}) {
+    const Executable executable = compile_network(layout);
+    for (Index threads : {1, 2, 4, 8}) {
+      INFO(layout.text() << ", threads " << threads);
+      Session session{executable, {.threads = threads}};
+      const std::vector<std::vector<float>> before = variables(session);
+      int first = 0;
+      for (int k = 0; k < 20; ++k) {
+        // Row 2 fails last, if there is another worker: it waits a little for a later row to fail.
+        std::atomic<bool> later{false};
+        const Acting acting([&](Index row) {
+          if (row < 2) return;
+          const auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds(10);
+          while (row == 2 && !later && std::chrono::steady_clock::now() < end) std::this_thread::yield();
+          later = later || row > 2;
+          throw Fault("row " + std::to_string(row), nullptr);
+        });
+        try {
+          train(session, Rows{});
+        } catch (const Fault& fault) {
+          first += fault.what() == std::string("row 2");
+        }
+      }
+      CHECK(first == 20);
+      CHECK(variables(session) == before);
+      CHECK(session.steps() == 0);
+    }
+  }
+}
+
 TEST_CASE("exceptions under a host's limit of one thread") {
   const Watchdog watchdog("a host's limit of one thread", 60);
   const tbb::global_control limit(tbb::global_control::max_allowed_parallelism, 1);

@@ -63,7 +63,7 @@ inline Executable compile_case(const Case& c) {
   Tensor loss = logits | cross_entropy(label);
   if (!c.batch.empty()) image.split(b, direction(c.batch));
   if (!c.feature.empty()) hidden.split(-1, direction(c.feature));
-  Request request = c.adamw ? minimize(loss, AdamW{.lr = 1e-3}).clip_norm(1.0)
+  Request request = c.adamw ? minimize(loss, AdamW{.lr = 1e-3, .decayed = every_parameter}).clip_norm(1.0)
                             : minimize(loss, SGD{.lr = 0.05, .momentum = 0.9});
   Options options;
   options.micro_batches = c.micro_batches;

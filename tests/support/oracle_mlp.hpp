@@ -47,7 +47,8 @@ inline wafer::Session start_mlp(bool adamw, const wafer::Fabric& fabric) {
   Tensor logits =
       image | nn::Linear{512, "fc1"} | Gelu{} | nn::Linear{512, "fc2"} | Gelu{} | nn::Linear{10, "head"};
   Tensor loss = logits | cross_entropy(label);
-  const AdamW with_decay{.lr = warmup_cosine(1e-3, 10, kSteps), .weight_decay = 0.01};
+  const AdamW with_decay{
+      .lr = warmup_cosine(1e-3, 10, kSteps), .weight_decay = 0.01, .decayed = every_parameter};
   const Request request =
       adamw ? minimize(loss, with_decay).clip_norm(1.0) : minimize(loss, SGD{.lr = 0.05, .momentum = 0.9});
   Session session{compile({{"train", request.fetch("loss", loss)}}, fabric)};

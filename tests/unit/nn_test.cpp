@@ -142,6 +142,27 @@ TEST_CASE("sequential is a pipe as a layer") {
   CHECK((x | nn::Sequential{}).value() == x.value());
 }
 
+TEST_CASE("layers and pipes that are const apply as others do") {
+  Graph graph;
+  const Tensor x = graph.input("x", {2, 3}), y = graph.input("y", {5, 3});
+  const auto linear = nn::Linear{3, "fc"};
+  const auto block = in_scope("block", linear);
+  const auto deep = nn::Residual{nn::Sequential{in_scope("deep", in_scope("a", linear)), Relu{}, relu}};
+  const auto lambda = [](Tensor t) { return t | Relu{}; };
+  const auto op = Relu{};
+  CHECK((x | block | deep | in_scope("last", lambda) | op).shape() == Shape{2, 3});
+  CHECK(shape_of(graph, "block.fc.weight") == Shape{3, 3});
+  CHECK(shape_of(graph, "deep.a.fc.weight") == Shape{3, 3});
+  // Once more is a path that is there, unless the parameters are to be shared.
+  CHECK_THROWS_WITH(x | block, ContainsSubstring("'block.fc.weight'"));
+  const auto again = reuse("block", linear);
+  const std::size_t parameters = graph.data()->variables.size();
+  CHECK((y | again | again).shape() == Shape{5, 3});
+  CHECK(graph.data()->variables.size() == parameters);
+  // A layer may have a state of its own as long as it is not const.
+  CHECK((x | in_scope("counted", [n = 0](Tensor t) mutable { return ++n, t; })).shape() == Shape{2, 3});
+}
+
 TEST_CASE("initial values are constants, or uniform within their bound") {
   CHECK(initial(Init::zeros(), "w", 1, 0, 3) == Floats{0, 0, 0});
   CHECK(initial(Init::constant(0.1), "w", 1, 5, 2) == Floats{0.1f, 0.1f});

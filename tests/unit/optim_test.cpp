@@ -95,7 +95,7 @@ TEST_CASE("SGD with momentum, decay and nesterov makes PyTorch's steps") {
               {1.02612078f, -0.453681111f, 0.125501558f, 1.95406139f, -3.89709568f});
   check_close(training.step(kGradients[2]),
               {0.900903046f, -0.439216763f, 0.198556021f, 1.92017651f, -4.22575617f});
-  check_close(training.value("optimizer.w.momentum"),
+  check_close(training.value("optimizer.w.m"),
               {0.556523561f, -0.135510311f, -0.152021855f, 0.267939061f, 2.75717759f});
 }
 
@@ -107,9 +107,9 @@ TEST_CASE("AdamW makes PyTorch's steps") {
               {0.993606091f, -0.486347139f, 0.229806736f, 1.98856175f, -3.00744915f});
   check_close(training.step(kGradients[2]),
               {0.989301622f, -0.483801991f, 0.231192574f, 1.98075843f, -3.00823569f});
-  check_close(training.value("optimizer.w.exp_avg"),
+  check_close(training.value("optimizer.w.m"),
               {0.0420999974f, -0.00720000034f, -0.0177000016f, 9.09999926e-06f, 0.324999988f});
-  check_close(training.value("optimizer.w.exp_avg_sq"),
+  check_close(training.value("optimizer.w.v"),
               {0.000659820042f, 4.99100424e-05f, 0.000489780155f, 9.99100021e-12f, 0.0299460273f});
 }
 
@@ -128,6 +128,33 @@ TEST_CASE("AdamW corrects its bias: the first step is the rate") {
 TEST_CASE("AdamW's decay is decoupled from the gradient") {
   Training training(AdamW{.lr = 0.1, .weight_decay = 0.1}, {1});
   check_close(training.step({0}), {0.99f}, 1e-7);
+}
+
+TEST_CASE("what decays is chosen by a filter, which sees path, shape and what the layer says") {
+  const std::string w = "w";
+  const auto after_one_step = [&](const Optimizer& optimizer, bool decays) {
+    Graph graph;
+    const Tensor p = parameter(graph, w, {1}, Init::zeros()), g = graph.input("g", {1});
+    UpdateBuilder builder(graph);
+    const std::vector<GradientOf> gradients{{w, p, g, decays}};
+    optimizer.build(builder, gradients);
+    Interpreter interpreter(graph);
+    interpreter.set(p, Array({1}, {1}));
+    interpreter.set(g, Array({1}, {0}));
+    return floats(interpreter, builder.assignments().at(0).value).at(0);
+  };
+  const auto by_path = [&](const GradientOf& of) { return of.path == w && of.value.rank() == 1; };
+  const auto none = [](const GradientOf&) { return false; };
+  CHECK(after_one_step(AdamW{.lr = 0.1, .weight_decay = 0.1}, true) == Approx(0.99f));
+  CHECK(after_one_step(AdamW{.lr = 0.1, .weight_decay = 0.1}, false) == 1);
+  CHECK(after_one_step(AdamW{.lr = 0.1, .weight_decay = 0.1, .decayed = every_parameter}, false) ==
+        Approx(0.99f));
+  CHECK(after_one_step(AdamW{.lr = 0.1, .weight_decay = 0.1, .decayed = by_path}, false) == Approx(0.99f));
+  CHECK(after_one_step(AdamW{.lr = 0.1, .weight_decay = 0.1, .decayed = none}, true) == 1);
+  CHECK(after_one_step(SGD{.lr = 0.1, .weight_decay = 0.1}, true) == Approx(0.99f));
+  CHECK(after_one_step(SGD{.lr = 0.1, .momentum = 0.9, .weight_decay = 0.1}, false) == 1);
+  CHECK(after_one_step(SGD{.lr = 0.1, .weight_decay = 0.1, .decayed = every_parameter}, false) ==
+        Approx(0.99f));
 }
 
 TEST_CASE("optimizers follow a schedule") {

@@ -18,13 +18,15 @@ struct Choices;
 
 /// Hints and limits of a compilation. All have defaults; new ones are added at the end.
 struct Options {
-  /// Parts that the batch is run in, one after the other; 0: chosen. Results do not depend on it.
+  /// Parts that the batch is run in, one after the other; 0: chosen, one unless memory asks for more. Results
+  /// do not depend on it.
   Index micro_batches = 0;
   /// The same bits from every plan. Always so on a host; on a mesh `false` (trees and rings) is not there yet
   /// and is a CompileError.
   std::optional<bool> reproducible = std::nullopt;
   /// Bytes that a plan may use of each block's SRAM (not on a host, which has none) and of DRAM; 0: the
-  /// fabric's.
+  /// fabric's. Taken is the plan of least predicted time that fits; where none does, a CompileError names
+  /// what the closest one needs and for what.
   Index sram_limit = 0;
   Index dram_limit = 0;
   /// Instruction set of the compiled kernels. A CompileError where the CPU lacks it.

@@ -28,6 +28,14 @@ struct MemoryPlan {
   std::vector<Slot> slots;
   Index sram_bytes = 0, dram_bytes = 0;
 
+  bool fits(const MemoryLimits& limits) const;
+  /// How many times the limit that it is furthest beyond; at most 1 where it fits.
+  double over(const MemoryLimits& limits) const;
+  /// "expected at most 256 bytes of SRAM in each block, got 1984; ...": of that limit, and the largest
+  /// tensors of the fullest moment.
+  std::string shortage(const Step& step, const Communication& communication, const StepSchedule& schedule,
+                       const MemoryLimits& limits) const;
+
   /// Throws InternalError where two buffers that live at one time share a byte; written without the planner's
   /// tables.
   void verify(const Step& step, const Communication& communication, const StepSchedule& schedule) const;
@@ -36,10 +44,8 @@ struct MemoryPlan {
 
 inline constexpr Index kBufferAlignment = 64;  // a cache line, and the widest vector
 
-/// Throws CompileError where a limit is too small, naming need, limit, and the largest tensor of the fullest
-/// moment.
 MemoryPlan plan_memory(const Step& step, const Partition& partition, const Communication& communication,
-                       const StepSchedule& schedule, const MemoryLimits& limits);
+                       const StepSchedule& schedule);
 
 /// How each dimension of a buffer is held.
 std::vector<Division> divisions_of(const Step& step, const Partition& partition,

@@ -14,6 +14,10 @@ namespace wafer::inline v0 {
 std::vector<Choices> candidates(const Step& step, const StepFactors& factors, const Fabric& fabric,
                                 Index micro_batches, Index workers);
 
+/// Numbers of micro-batches that take less memory than one, ascending: 2, 4, ... and as many as the batch has
+/// rows. None where an op needs the batch in one piece.
+std::vector<Index> further_micro_batches(const Step& step);
+
 /// Seconds of one step by the cost model: work of the busiest block by the roofline, and the data that it
 /// waits for.
 double predicted_seconds(const Step& step, const Partition& partition, const Communication& communication,

@@ -60,6 +60,7 @@ struct Place {
 /// The indices that a place holds, in units of the division's own extent. `axes` are run-time extents.
 inline Range range_of(const Division& d, const Grid& grid, const Place& place, std::span<const Index> axes) {
   if (d.per == 0) return {};  // a dimension without elements
+  if (!d.micro && d.direction < 0 && d.axis < 0) return {0, d.extent};
   Range range{0, d.extent / d.per};
   if (d.micro) range = piece(place.micro_batch, grid.micro_batches, range.end);
   if (d.direction >= 0) {

@@ -116,9 +116,14 @@ struct Scoped {
   std::string name;
   F layer;
   bool again = false;
-  Tensor operator()(Tensor x) {
-    ScopeGuard guard(x.graph(), name, again);
-    return call(layer, std::move(x));
+  Tensor operator()(Tensor x) { return within(*this, std::move(x)); }
+  Tensor operator()(Tensor x) const { return within(*this, std::move(x)); }
+
+ private:
+  template <class Self>
+  static Tensor within(Self& self, Tensor x) {
+    const ScopeGuard guard(x.graph(), self.name, self.again);
+    return call(self.layer, std::move(x));
   }
 };
 template <class F>

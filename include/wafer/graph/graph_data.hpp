@@ -52,6 +52,7 @@ struct VariableInfo {
   ValueId value = kNone;
   Init init;
   bool trained = true;  ///< a parameter; false for an optimizer's state
+  bool decays = true;   ///< weight decay is for it
 };
 
 struct ConstantInfo {

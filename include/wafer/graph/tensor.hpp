@@ -41,6 +41,10 @@ class Tensor {
   Tensor split(int dim, Mesh direction) const;
   Tensor split(const Axis& axis, Mesh direction) const;
 
+  /// Hint: this parameter is left alone by the weight decay of optimizers, as biases and the gains of norms
+  /// are. Throws UserError for what is no parameter. Returns the tensor itself.
+  Tensor without_decay() const;
+
   /// The graph that this value belongs to. Throws UserError for an empty handle.
   Graph graph() const;
   std::uint32_t value() const { return value_; }

@@ -15,10 +15,32 @@ namespace wafer::inline v0 {
 
 /// A trained parameter and the gradient of the loss, as an optimizer sees them.
 struct GradientOf {
-  std::string path;  ///< "fc1.weight"
-  Tensor value;      ///< before the step
-  Tensor gradient;   ///< of the same shape, for the whole global batch, not yet clipped
+  std::string path;    ///< "fc1.weight"
+  Tensor value;        ///< before the step
+  Tensor gradient;     ///< of the same shape, for the whole global batch, not yet clipped
+  bool decays = true;  ///< false where its layer made it `without_decay`
 };
+
+/// Which parameters something is for: any callable of what an optimizer sees of one, such as
+/// `[](const GradientOf& of) { return of.path.ends_with(".weight"); }`.
+class ParameterFilter {
+ public:
+  template <class F>
+  requires std::is_invocable_r_v<bool, const F&, const GradientOf&> ParameterFilter(F function)
+      : function_(std::make_shared<const F>(std::move(function))),
+        call_([](const void* self, const GradientOf& of) -> bool {
+          return (*static_cast<const F*>(self))(of);
+        }) {}
+  bool operator()(const GradientOf& of) const { return call_(function_.get(), of); }
+
+ private:
+  std::shared_ptr<const void> function_;
+  bool (*call_)(const void*, const GradientOf&);
+};
+
+/// All but those that their layer made `without_decay`: weights, and no biases.
+bool weights_only(const GradientOf& of);
+bool every_parameter(const GradientOf& of);
 
 /// What an optimizer builds its update with: ordinary ops of the step's graph.
 class UpdateBuilder {

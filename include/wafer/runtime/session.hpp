@@ -148,7 +148,7 @@ class Session {
   std::vector<VariableDescription> variables() const;
   /// The shape of one. Throws RunError for an unknown path.
   Shape shape(std::string_view path) const;
-  /// A variable's elements, row-major ("fc1.weight", "optimizer.fc1.weight.exp_avg"). Throws RunError for an
+  /// A variable's elements, row-major ("fc1.weight", "optimizer.fc1.weight.m"). Throws RunError for an
   /// unknown path.
   std::vector<float> get(std::string_view path) const;
   /// Replaces them. Throws RunError for an unknown path or another number of elements.

@@ -1,0 +1,76 @@
+// SPDX-FileCopyrightText: The wafer authors
+// SPDX-License-Identifier: Apache-2.0
+#include "builder_support.hpp"
+
+#include <wafer/ops.hpp>
+
+#include <algorithm>
+#include <numeric>
+#include <stdexcept>
+
+namespace fuzz {
+
+using namespace wafer;
+
+bool Builder::reshapes() {
+  const Entry x = any(f32_);
+  const int rank = x.tensor.rank();
+  const Shape before = x.tensor.shape();
+  std::vector<Index> shape(before.begin(), before.end());
+  const Index which = random_.below(3);
+  if (which == 0 && rank >= 2) {  // two dimensions in one
+    const auto d = static_cast<std::ptrdiff_t>(random_.below(rank - 1));
+    shape[static_cast<std::size_t>(d)] *= shape[static_cast<std::size_t>(d) + 1];
+    shape.erase(shape.begin() + d + 1);
+  } else if (which == 1 && rank >= 1 && rank < 5) {  // one in two
+    const auto d = static_cast<std::size_t>(random_.below(rank));
+    for (Index by : {8, 5, 4, 2}) {
+      if (shape[d] == 0 || shape[d] % by != 0 || shape[d] == by) continue;
+      shape[d] /= by;
+      shape.insert(shape.begin() + static_cast<std::ptrdiff_t>(d) + 1, by);
+      break;
+    }
+  } else if (rank < 5) {
+    shape.insert(shape.begin() + static_cast<std::ptrdiff_t>(random_.below(rank + 1)), 1);
+  }
+  const Tensor y = reshape(x.tensor, shape);
+  if (y.value() == x.tensor.value()) return false;
+  // Gradients of y take this way back.
+  const Tensor back = reshape(y, {before.begin(), before.end()});
+  for (int d = 0; d < rank; ++d) {
+    if (axis_of(back, d) == axis_of(x.tensor, d)) continue;
+    const bool single =
+        std::any_of(out_.axes.begin(), out_.axes.end(), [](const Axis& a) { return a.extent == 1; });
+    if (!single && before.size() > 0)
+      throw std::logic_error("a reshape of " + before.text() + " to " + y.shape().text() +
+                             " and back moves a named axis");
+    ++out_.drawn_again["reshape whose way back moves an axis of extent 1, or one beside extent 0"];
+    return false;
+  }
+  return add(y, x.bound);
+}
+
+bool Builder::transposes() {
+  const Entry x = any(f32_);
+  const int rank = x.tensor.rank();
+  if (rank < 2) return false;
+  std::vector<int> order(static_cast<std::size_t>(rank));
+  std::iota(order.begin(), order.end(), 0);
+  for (std::size_t i = order.size(); i > 1; --i)
+    std::swap(order[i - 1], order[static_cast<std::size_t>(random_.below(static_cast<Index>(i)))]);
+  return add(transpose(x.tensor, order), x.bound);
+}
+
+bool Builder::stretches() {
+  const Entry x = any(f32_);
+  for (int tries = 0; tries < 20; ++tries) {
+    const Entry& like = any(f32_);
+    if (!fits(x.tensor, like.tensor) || like.tensor.shape() == x.tensor.shape() ||
+        broadcast(x.tensor.shape(), like.tensor.shape()) != like.tensor.shape())
+      continue;
+    return add(broadcast_like(x.tensor, like.tensor), x.bound);
+  }
+  return false;
+}
+
+}  // namespace fuzz

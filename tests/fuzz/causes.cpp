@@ -1,0 +1,83 @@
+// SPDX-FileCopyrightText: The wafer authors
+// SPDX-License-Identifier: Apache-2.0
+#include "causes.hpp"
+
+#include <string_view>
+
+namespace fuzz {
+
+using namespace wafer;
+
+namespace {
+
+// A cause, and the parts of a message that it is known by, in their order.
+struct Known {
+  std::string cause;
+  std::vector<std::string> parts;
+};
+
+const std::string kEnd = "\n";  // of a message
+
+bool has_parts(std::string_view message, const std::vector<std::string>& parts) {
+  std::size_t from = 0;
+  for (const std::string& part : parts) {
+    const std::size_t at = message.find(part, from);
+    if (at == message.npos) return false;
+    from = at + part.size();
+  }
+  return true;
+}
+
+template <class Error>
+std::string known_cause(const Error& error, const std::vector<Known>& all) {
+  for (const Known& known : all) {
+    if (has_parts(error.what() + kEnd, known.parts)) return known.cause;
+  }
+  throw error;  // a fault
+}
+
+}  // namespace
+
+std::string cause_of(const UserError& error, const std::vector<Axis>& axes) {
+  std::vector<Known> known{
+      {"reshape merges an axis inwards",
+       {"op 'wafer.reshape': expected axis '", "outermost in dimension", "since its run-time extent varies"}},
+      {"reshape divides an axis",
+       {"op 'wafer.reshape': dimension ", "expected a multiple of the axis in one part, got axis '"}},
+  };
+  // A reshape knows dimensions by their extents.
+  const std::string plain = "a plain dimension of 1", operand = " as in another operand, got ";
+  for (const Axis& axis : axes) {
+    if (axis.extent > 1) continue;
+    const std::string cause = "an axis of greatest extent 1 is taken for another dimension of 1";
+    const std::string named = "axis '" + axis.name + "'";
+    known.push_back({cause, {"expected a dimension of extent 1 to broadcast, got " + named + kEnd}});
+    known.push_back({cause, {"expected " + named + operand + plain + kEnd}});
+    known.push_back({cause, {"expected " + plain + operand + named + kEnd}});
+    for (const Axis& other : axes) {
+      if (other.extent == 1)
+        known.push_back({cause, {"expected axis '" + other.name + "'" + operand + named + kEnd}});
+    }
+  }
+  return known_cause(error, known);
+}
+
+std::string cause_of(const CompileError& error) {
+  return known_cause(
+      error,
+      {
+          {"hint: one block in that direction",
+           {"split of dimension ", "expected a mesh with more than one block in that direction"}},
+          {"hint: batch too small", {"split of dimension ", "expected a batch of at least two rows"}},
+          {"hint: batch in two directions", {"split of dimension ", "expected one direction for the batch"}},
+          {"hint: batch and feature in one direction",
+           {"split of dimension ", "expected batch and feature on two directions of the mesh"}},
+          {"hint: no op can be cut", {"split of dimension ", "expected a dimension that ops can be cut in"}},
+          {"hint: no dimension of its own, or too small",
+           {"split of dimension ", "expected a dimension of its own with at least two units of"}},
+          {"hint: two features",
+           {"split of dimension ", "expected one feature dimension to cut besides the batch"}},
+      });
+}
+
+}  // namespace fuzz

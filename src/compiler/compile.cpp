@@ -18,6 +18,7 @@ namespace wafer::inline v0 {
 namespace {
 
 void check_options(const Fabric& fabric, const Options& options) {
+  fabric.check();
   if (options.micro_batches < 0) {
     throw CompileError("micro_batches: expected at least 1, or 0 to choose, got " +
                        std::to_string(options.micro_batches));

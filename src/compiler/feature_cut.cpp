@@ -15,7 +15,8 @@ constexpr std::uint32_t kCutSide = 0, kWholeSide = 1;   // source and sink of th
 constexpr std::int64_t kNever = std::int64_t{1} << 50;  // more than any plan costs, in picoseconds
 
 std::int64_t picoseconds(double seconds) {
-  return std::min(kNever / 4096, static_cast<std::int64_t>(seconds * 1e12) + 1);
+  constexpr std::int64_t kMost = kNever / 4096;
+  return static_cast<std::int64_t>(std::min(seconds * 1e12, static_cast<double>(kMost - 1))) + 1;
 }
 
 // One program's ops and sources as the vertices of a minimum cut.

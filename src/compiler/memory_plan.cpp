@@ -148,6 +148,8 @@ class Planner {
   }
 
   void place() {
+    Index most = 0;  // no packing is higher than all buffers on top of each other
+    for (const Slot& slot : slots_) most = checked_add(most, round_up(slot.bytes, kBufferAlignment));
     Index base[2] = {0, 0};
     const auto space_of = [&](BufferId b) {
       return static_cast<std::size_t>(communication_.buffers[b].space);

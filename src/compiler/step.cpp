@@ -1,5 +1,7 @@
 // SPDX-FileCopyrightText: The wafer authors
 // SPDX-License-Identifier: Apache-2.0
+#include "compiler/op_check.hpp"
+
 #include <wafer/compiler/step.hpp>
 #include <wafer/error.hpp>
 #include <wafer/graph/graph.hpp>
@@ -37,6 +39,20 @@ void check_op_names(const GraphData& graph) {
   }
 }
 
+// What `minimize` and `clip_norm` promise; a request may also be filled in by hand.
+void check_training(const NamedRequest& named) {
+  const Request& request = named.request;
+  const auto fail = [&](const std::string& message) {
+    throw UserError("step '" + named.name + "': " + message);
+  };
+  if (static_cast<bool>(request.loss) != request.optimizer.has_value())
+    fail("expected a loss together with an optimizer, got one without the other");
+  if (request.loss && request.loss.type() != TensorType{DType::f32, Shape{}})
+    fail("expected a loss that is a scalar of f32, got " + text_of(request.loss.type()));
+  if (!(request.max_norm >= 0))
+    fail("clip_norm: expected a norm > 0, or 0 for none, got " + std::to_string(request.max_norm));
+}
+
 std::shared_ptr<GraphData> snapshot(std::span<const NamedRequest> requests) {
   if (requests.empty()) throw UserError("compile: expected at least one step, got none");
   std::shared_ptr<GraphData> graph;
@@ -56,8 +72,11 @@ std::shared_ptr<GraphData> snapshot(std::span<const NamedRequest> requests) {
     if (request.fetches.empty() && !request.loss) {
       throw UserError("step '" + named.name + "': expected something to fetch or to minimize, got nothing");
     }
+    check_training(named);
     std::unordered_set<std::string_view> fetched;
     for (const Request::Fetch& fetch : request.fetches) {
+      if (fetch.name.empty())
+        throw UserError("step '" + named.name + "': expected a name for each fetch, got none");
       belongs(named.name, "fetch '" + fetch.name + "'", fetch.tensor);
       if (!fetched.insert(fetch.name).second) {
         throw UserError("step '" + named.name + "': expected one fetch '" + fetch.name + "', got two");
@@ -93,6 +112,8 @@ std::vector<Program::Assignment> derive_training(const std::shared_ptr<GraphData
   UpdateBuilder builder{Graph(graph)};
   if (request.max_norm > 0) builder.set_scale(clip_scale(flowing, request.max_norm));
   request.optimizer->build(builder, trained);
+  if (builder.assignments().empty())
+    throw UserError("minimize: expected an optimizer that assigns variables, got one that assigns none");
   std::vector<Program::Assignment> assignments;
   for (const UpdateBuilder::Assignment& a : builder.assignments()) {
     assignments.push_back({a.variable.value(), a.value.value(), false});
@@ -284,6 +305,7 @@ Program flatten(const GraphData& graph, const NamedRequest& named,
       program.sources.push_back(graph.nodes[id].first_value);
     }
   }
+  for (NodeId id : program.order) check_op(graph, id);
   RegionSplit(graph, program).run();
   move_updates_to_commit(graph, program);
   sort_by_region(program);

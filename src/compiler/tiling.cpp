@@ -80,7 +80,7 @@ class OpTiler {
     const double seconds = share * std::max(cost.flops / fabric.flops, cost.bytes / fabric.memory_rate);
     const Index by_time = static_cast<Index>(std::min(1e6, seconds / kTileSeconds));
     const Index by_memory =
-        static_cast<Index>(share * cost.bytes / static_cast<double>(4 * fabric.fast_memory));
+        static_cast<Index>(std::min(1e6, share * cost.bytes / (4 * static_cast<double>(fabric.fast_memory))));
     const Index for_workers = workers > 1 ? std::min(by_time, workers * kTilesPerWorker) : 1;
     return std::max<Index>({1, for_workers, by_memory});
   }

@@ -3,10 +3,21 @@
 #include "core/initialize.hpp"
 
 #include <wafer/core/rng.hpp>
+#include <wafer/error.hpp>
 
 #include <algorithm>
+#include <cmath>
+#include <string>
 
 namespace wafer::inline v0 {
+
+void check_init(std::string_view path, const Init& init) {
+  const bool known = init.kind == Init::Kind::constant || init.kind == Init::Kind::uniform;
+  if (known && std::isfinite(static_cast<float>(init.value))) return;
+  throw UserError("parameter '" + std::string(path) +
+                  "': expected an initial value that is finite as f32, got " +
+                  (known ? std::to_string(init.value) : "an unknown kind"));
+}
 
 void initialize(const Init& init, std::string_view path, std::uint64_t seed, Index first,
                 std::span<float> out) {

@@ -6,6 +6,13 @@
 
 namespace wafer::inline v0 {
 
+namespace {
+
+// Of rates (a second) and times (seconds): what lies beyond is a mistake, and would leave a double's range.
+constexpr double kSlowest = 1, kFastest = 1e30, kLongest = 1000;
+
+}  // namespace
+
 Fabric Fabric::host() {
   Fabric fabric;
   fabric.name = "host";
@@ -14,25 +21,36 @@ Fabric Fabric::host() {
 }
 
 Fabric Fabric::mesh(Index rows, Index columns, MeshMemory memory) {
-  if (rows < 1 || columns < 1) {
-    throw UserError("mesh: expected at least one row and one column, got " + std::to_string(rows) + " x " +
-                    std::to_string(columns));
-  }
-  if (checked_mul(rows, columns) > (Index{1} << 31)) {
-    throw UserError("mesh: expected at most 2^31 blocks, got " + std::to_string(rows) + " x " +
-                    std::to_string(columns));
-  }
-  if (memory.sram < 1 || memory.dram < 1) {
-    throw UserError("mesh: expected positive sizes of SRAM and DRAM, got " + std::to_string(memory.sram) +
-                    " and " + std::to_string(memory.dram) + " bytes");
-  }
   Fabric fabric;
   fabric.name = "mesh " + std::to_string(rows) + "x" + std::to_string(columns);
   fabric.rows = rows;
   fabric.columns = columns;
   fabric.sram = memory.sram;
   fabric.dram = memory.dram;
+  fabric.check();
   return fabric;
+}
+
+void Fabric::check() const {
+  const std::string size = std::to_string(rows) + " x " + std::to_string(columns);
+  if (rows < 1 || columns < 1) throw UserError("mesh: expected at least one row and one column, got " + size);
+  if (checked_mul(rows, columns) > (Index{1} << 31))
+    throw UserError("mesh: expected at most 2^31 blocks, got " + size);
+  if (shared_memory && blocks() != 1) throw UserError("fabric: expected one block on a host, got " + size);
+  if (shared_memory ? dram < 0 : sram < 1 || dram < 1) {
+    throw UserError("mesh: expected positive sizes of SRAM and DRAM, got " + std::to_string(sram) + " and " +
+                    std::to_string(dram) + " bytes");
+  }
+  if (fast_memory < 1)
+    throw UserError("fabric: expected fast_memory >= 1 byte, got " + std::to_string(fast_memory));
+  for (const double rate : {flops, memory_rate, link_rate}) {
+    if (!(rate >= kSlowest && rate <= kFastest))
+      throw UserError("fabric: expected rates from 1 to 1e30 a second, got " + std::to_string(rate));
+  }
+  for (const double seconds : {hop, setup}) {
+    if (!(seconds >= 0 && seconds <= kLongest))
+      throw UserError("fabric: expected times from 0 to 1000 seconds, got " + std::to_string(seconds));
+  }
 }
 
 }  // namespace wafer::inline v0

@@ -14,6 +14,35 @@ std::string_view name_of(FactorKind kind) {
   return kind == FactorKind::parallel ? "parallel" : kind == FactorKind::reduced ? "reduced" : "whole";
 }
 
+// Compiler and executor keep the factors of an op by 8-bit indices.
+constexpr std::size_t kMostFactors = 127;
+
+void check_factors(const std::vector<Factor>& factors) {
+  if (factors.size() > kMostFactors) {
+    throw UserError("axes rule: expected at most " + std::to_string(kMostFactors) + " factors, got " +
+                    std::to_string(factors.size()));
+  }
+  for (const Factor& factor : factors) {
+    if (factor.extent >= 0 && factor.unit >= 1) continue;
+    throw UserError("axes rule: expected factors of extent >= 0 and unit >= 1, got '" +
+                    std::string(factor.name) + "' with " + std::to_string(factor.extent) + " and " +
+                    std::to_string(factor.unit));
+  }
+}
+
+// By number, before anything looks a factor up.
+void check_numbers(const std::vector<AxesRule::Dims>& operands, std::size_t factors) {
+  for (const AxesRule::Dims& dims : operands) {
+    for (const AxesRule::Dim& dim : dims) {
+      for (int f : dim) {
+        if (f >= 0 && static_cast<std::size_t>(f) < factors) continue;
+        throw UserError("axes rule: expected numbers of its " + std::to_string(factors) + " factors, got " +
+                        std::to_string(f));
+      }
+    }
+  }
+}
+
 void check_operands(const AxesRule& rule, const std::vector<AxesRule::Dims>& operands, const Types& types,
                     const std::string& kind) {
   if (operands.size() != types.size()) {
@@ -26,7 +55,7 @@ void check_operands(const AxesRule& rule, const std::vector<AxesRule::Dims>& ope
     for (int d = 0; fits && d < shape.rank(); ++d) {
       Index product = 1;
       for (int f : operands[i][static_cast<std::size_t>(d)])
-        product *= rule.factors()[static_cast<std::size_t>(f)].extent;
+        product = checked_mul(product, rule.factors()[static_cast<std::size_t>(f)].extent);
       fits = product == shape[d];
     }
     if (!fits) {
@@ -51,6 +80,9 @@ int AxesRule::reduced(std::string_view name, Index extent, Index unit) {
 int AxesRule::whole(std::string_view name, Index extent) { return add({name, extent, FactorKind::whole, 1}); }
 
 void AxesRule::check(const Types& inputs, const Types& results) const {
+  check_factors(factors_);
+  check_numbers(inputs_, factors_.size());
+  check_numbers(results_, factors_.size());
   check_operands(*this, inputs_, inputs, "input");
   check_operands(*this, results_, results, "result");
 }

@@ -50,6 +50,10 @@ Index Tensor::dim(int dim) const {
 
 Tensor Tensor::split(int dim, Mesh direction) const {
   GraphData& data = data_of(*this, "split");
+  if (direction != Mesh::rows && direction != Mesh::columns) {
+    throw UserError("split: expected Mesh::rows or Mesh::columns, got the number " +
+                    std::to_string(static_cast<int>(direction)));
+  }
   data.splits.push_back({value_, normalized_dim(dim, data.values[value_].type.shape.rank()), direction});
   return *this;
 }
@@ -57,7 +61,7 @@ Tensor Tensor::split(int dim, Mesh direction) const {
 Tensor Tensor::split(const Axis& axis, Mesh direction) const {
   const AxisTags& tags = value_of(*this).axes;
   const auto at = std::find(tags.begin(), tags.end(), static_cast<std::int16_t>(axis.id));
-  if (axis.id < 0 || at == tags.end()) {
+  if (!graph_->has(axis) || at == tags.end()) {
     throw UserError("split: expected an axis of the tensor, got '" + axis.name + "'");
   }
   return split(static_cast<int>(at - tags.begin()), direction);
@@ -82,6 +86,7 @@ Graph Tensor::graph() const {
 Graph::Graph() : data_(std::make_shared<GraphData>()) {}
 
 Axis Graph::axis(std::string name, Index greatest_extent) const {
+  if (name.empty()) throw UserError("axis: expected a name, got none");
   for (const Axis& axis : data_->axes) {
     if (axis.name == name) throw UserError("axis '" + name + "': expected a new name, got one that is there");
   }
@@ -95,6 +100,7 @@ Axis Graph::axis(std::string name, Index greatest_extent) const {
 }
 
 Tensor Graph::input(std::string name, std::initializer_list<Extent> shape, DType dtype) const {
+  if (name.empty()) throw UserError("input: expected a name, got none");
   for (const FeedInfo& feed : data_->feeds) {
     if (feed.name == name)
       throw UserError("input '" + name + "': expected a new name, got one that is there");
@@ -109,10 +115,11 @@ Tensor Graph::input(std::string name, std::initializer_list<Extent> shape, DType
   std::vector<Index> extents;
   AxisTags tags = kNoAxes;
   for (const Extent& extent : shape) {
-    if (extent.axis >= static_cast<int>(data_->axes.size())) {
-      throw UserError("input '" + name + "': expected an axis of this graph, got one of another");
+    if (extent.named && !data_->has(extent.axis)) {
+      throw UserError("input '" + name + "': expected an axis of this graph, got '" + extent.axis.name +
+                      "', which is none");
     }
-    tags[extents.size()] = static_cast<std::int16_t>(extent.axis);
+    tags[extents.size()] = static_cast<std::int16_t>(extent.named ? extent.axis.id : -1);
     extents.push_back(extent.extent);
   }
   const TensorType type{dtype, Shape(extents)};
@@ -133,6 +140,9 @@ Tensor Graph::constant(double value, DType dtype) const {
     case DType::f64: return scalar(value);
     case DType::boolean: return scalar(value != 0);
     case DType::i32: break;
+    default:
+      throw UserError("constant: expected f32, f64, i32 or bool, got the number " +
+                      std::to_string(static_cast<int>(dtype)));
   }
   if (!(value >= -2147483648.0 && value <= 2147483647.0)) {
     throw UserError("constant: expected a value that i32 holds, got " + std::to_string(value));
@@ -198,6 +208,7 @@ Tensor parameter(const Graph& graph, const std::string& name, const Shape& shape
     throw UserError("parameter '" + path + "': expected a new path, got one that is there (see reuse)");
   }
   bytes_of({DType::f32, shape});
+  check_init(path, init);
   data.variables.push_back({path, static_cast<ValueId>(data.values.size()), init, true});
   const auto source = static_cast<std::uint32_t>(data.variables.size() - 1);
   return Tensor(graph.data(), data.add_source(NodeKind::variable, source, {DType::f32, shape}, kNoAxes));

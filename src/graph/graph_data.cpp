@@ -113,6 +113,12 @@ std::string GraphData::where(NodeId id) const {
   return "op '" + std::string(node.op.name()) + "'" + (path.empty() ? "" : " at '" + path + "'");
 }
 
+bool GraphData::has(const Axis& axis) const {
+  if (axis.id < 0 || static_cast<std::size_t>(axis.id) >= axes.size()) return false;
+  const Axis& own = axes[static_cast<std::size_t>(axis.id)];
+  return own.name == axis.name && own.extent == axis.extent;
+}
+
 ValueId GraphData::add_source(NodeKind kind, std::uint32_t source, TensorType type, AxisTags tags) {
   Node node;
   node.kind = kind;
@@ -142,7 +148,11 @@ NodeId GraphData::add_op(OpHandle op, std::span<const ValueId> operands) {
     AxisFlow flow(*this, rule);
     for (std::size_t i = 0; i < operands.size(); ++i) flow.take(i, values[operands[i]]);
     for (std::size_t r = 0; r < out.size(); ++r) tags.push_back(flow.give(r));
-    for (const TensorType& type : out) bytes_of(type);
+    for (const TensorType& type : out) {
+      if (size_of(type.dtype) == 0)
+        throw UserError("expected results of f32, f64, i32 or bool, got " + text_of(out));
+      bytes_of(type);
+    }
   } catch (const UserError& error) {
     throw UserError(named(error));
   }

@@ -4,6 +4,7 @@
 #include <wafer/ops/axis_extent.hpp>
 #include <wafer/ops/mul.hpp>
 
+#include <string>
 #include <vector>
 
 namespace wafer::inline v0 {
@@ -20,6 +21,10 @@ AxesRule AxisExtent::axes(const Types&) const {
 }
 
 void AxisExtent::run(const Context& context, Tiles, Tiles out) const {
+  if (axis < 0 || static_cast<std::size_t>(axis) >= context.axes.size()) {
+    throw RunError(std::string(context.where) + ": expected an axis of the graph, got number " +
+                   std::to_string(axis) + " of " + std::to_string(context.axes.size()));
+  }
   const Index extent = context.axes[static_cast<std::size_t>(axis)];
   *out[0].as<double>() = static_cast<double>(extent) * static_cast<double>(factor);
 }

@@ -24,6 +24,7 @@ Tensor UpdateBuilder::scale() {
 
 Tensor UpdateBuilder::state(const GradientOf& of, const std::string& name, Init init) {
   GraphData& data = *graph_.data();
+  if (name.empty()) throw UserError("optimizer state of '" + of.path + "': expected a name, got none");
   const std::string path = "optimizer." + of.path + "." + name;
   const TensorType type{DType::f32, of.value.shape()};
   const auto known = std::find_if(data.variables.begin(), data.variables.end(),
@@ -37,6 +38,7 @@ Tensor UpdateBuilder::state(const GradientOf& of, const std::string& name, Init 
     }
     return Tensor(graph_.data(), known->value);
   }
+  check_init(path, init);
   data.variables.push_back({path, static_cast<ValueId>(data.values.size()), init, false});
   const auto source = static_cast<std::uint32_t>(data.variables.size() - 1);
   return Tensor(graph_.data(), data.add_source(NodeKind::variable, source, type, kNoAxes));

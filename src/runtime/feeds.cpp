@@ -5,6 +5,7 @@
 #include <wafer/error.hpp>
 
 #include <algorithm>
+#include <functional>
 #include <string>
 
 namespace wafer::inline v0 {
@@ -41,7 +42,7 @@ class FeedTaker {
     for (std::size_t a = 0; a < data_.axes.size(); ++a) {
       if (state_.run.axes[a] == kUnknown) state_.run.axes[a] = data_.axes[a].extent;
     }
-    for (std::size_t f = 0; f < program_.feeds.size(); ++f) copy(f);
+    copy_all();
   }
 
  private:
@@ -166,10 +167,30 @@ class FeedTaker {
     return text.empty() ? text : text + " as in another feed";
   }
 
-  void copy(std::size_t f) const {
+  // A result that is fed back lies in memory that these copies may overwrite: then all are read before any is
+  // written.
+  void copy_all() const {
+    const std::span<const std::byte> own = state_.run.dram.mapping();
+    const auto is_own = [&](const Feed* feed) {
+      const auto* data = static_cast<const std::byte*>(feed->data);
+      return feed->size > 0 && std::less_equal<>()(own.data(), data) &&
+             std::less<>()(data, own.data() + own.size());
+    };
+    const std::size_t count = program_.feeds.size();
+    std::vector<std::vector<std::byte>> kept;
+    if (std::any_of(state_.fed.begin(), state_.fed.begin() + static_cast<std::ptrdiff_t>(count), is_own)) {
+      for (std::size_t f = 0; f < count; ++f) {
+        const auto* data = static_cast<const std::byte*>(state_.fed[f]->data);
+        kept.emplace_back(data, data + state_.fed[f]->size * size_of(buffer(f).dtype));
+      }
+    }
+    for (std::size_t f = 0; f < count; ++f) copy(f, kept.empty() ? state_.fed[f]->data : kept[f].data());
+  }
+
+  void copy(std::size_t f, const void* data) const {
     const BufferView view(data_, program_.feeds[f].buffer, Grid{data_.parts, 1}, Place{}, state_.run.axes);
     StridedBox dense;
-    dense.data = static_cast<std::byte*>(const_cast<void*>(state_.fed[f]->data));
+    dense.data = static_cast<std::byte*>(const_cast<void*>(data));
     Index stride = 1;
     for (int d = buffer(f).rank - 1; d >= 0; --d) {
       dense.stride[static_cast<std::size_t>(d)] = stride;

@@ -119,12 +119,19 @@ std::vector<VariableDescription> Session::variables() const {
 
 Shape Session::shape(std::string_view path) const { return state_->shape_of(state_->variable(path).buffer); }
 
+namespace {
+
+std::vector<float> values_of(const SessionState& state, std::uint32_t buffer) {
+  std::vector<float> values(static_cast<std::size_t>(state.shape_of(buffer).size()));
+  state.read(buffer, reinterpret_cast<std::byte*>(values.data()));
+  return values;
+}
+
+}  // namespace
+
 std::vector<float> Session::get(std::string_view path) const {
   const BusyGuard guard(*state_);
-  const VariableRecord& variable = state_->variable(path);
-  std::vector<float> values(static_cast<std::size_t>(state_->shape_of(variable.buffer).size()));
-  state_->read(variable.buffer, reinterpret_cast<std::byte*>(values.data()));
-  return values;
+  return values_of(*state_, state_->variable(path).buffer);
 }
 
 void Session::set(std::string_view path, std::span<const float> values) {
@@ -139,11 +146,12 @@ void Session::set(std::string_view path, std::span<const float> values) {
 }
 
 void Session::save(const std::string& path) const {
+  const BusyGuard guard(*state_);  // over all of them: no step in between
   std::vector<std::vector<float>> values;
   std::vector<io::Entry> entries;
   for (const VariableRecord& variable : state_->data->variables) {
     if (!variable.trained) continue;
-    values.push_back(get(variable.path));
+    values.push_back(values_of(*state_, variable.buffer));
     const Shape shape = state_->shape_of(variable.buffer);
     entries.push_back({variable.path,
                        DType::f32,

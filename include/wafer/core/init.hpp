@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string_view>
 
 namespace wafer::inline v0 {
 
@@ -15,5 +16,8 @@ struct Init {
   static Init constant(double value) { return {Kind::constant, value}; }
   static Init uniform(double bound) { return {Kind::uniform, bound}; }
 };
+
+/// Throws UserError, naming the variable's path, for a number that is not finite as f32.
+void check_init(std::string_view path, const Init& init);
 
 }  // namespace wafer::inline v0

@@ -45,6 +45,10 @@ struct Fabric {
   /// A mesh of blocks, each with its own arena; data moves between arenas by planned communication only.
   /// Throws UserError unless rows, columns and sizes are positive.
   static Fabric mesh(Index rows, Index columns, MeshMemory memory = {});
+
+  /// Throws UserError unless there are 1 to 2^31 blocks (one on a host), a mesh has SRAM and DRAM, rates are
+  /// 1 to 1e30 a second, and times 0 to 1000 seconds. `compile` asks for it.
+  void check() const;
 };
 
 }  // namespace wafer::inline v0

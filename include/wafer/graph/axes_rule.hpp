@@ -57,8 +57,8 @@ class AxesRule {
   const std::vector<Dims>& inputs() const&& = delete;
   const std::vector<Dims>& results() const&& = delete;
 
-  /// Throws UserError unless each dimension's extent is the product of its factors (or 1 without any), and
-  /// each operand has its entry.
+  /// Throws UserError unless there are at most 127 factors, of extent >= 0 and unit >= 1, each dimension's
+  /// extent is the product of its factors (or 1 without any), and each operand has its entry.
   void check(const Types& inputs, const Types& results) const;
   /// "(m k), (k n) -> (m n); m 128 parallel, k 784 reduced, n 512 parallel"
   std::string text() const;

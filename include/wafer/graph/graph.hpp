@@ -20,23 +20,28 @@ namespace wafer::inline v0 {
 struct Extent {
   template <class T>
   requires std::is_integral_v<T> Extent(T value) : extent(static_cast<Index>(value)) {}  // implicit: {b, 784}
-  Extent(const Axis& named) : extent(named.extent), axis(named.id) {}
+  Extent(Axis of) : extent(of.extent), named(true), axis(std::move(of)) {}
   Index extent = 0;
-  int axis = -1;
+  bool named = false;
+  Axis axis;  ///< where named
 };
 
-/// What is computed. A graph and its tensors share one state; copies are the same graph.
+/// What is computed. A graph and its tensors share one state; copies are the same graph, and so is what was
+/// moved from.
 /// One thread at a time may extend a graph.
 class Graph {
  public:
   Graph();
   explicit Graph(std::shared_ptr<GraphData> data) : data_(std::move(data)) {}
+  Graph(const Graph&) = default;  // and no moves
+  Graph& operator=(const Graph&) = default;
 
-  /// A named axis with its greatest extent (>= 1). Throws UserError where the name is taken.
+  /// A named axis with its greatest extent (>= 1). Throws UserError where the name is empty or taken.
   Axis axis(std::string name, Index greatest_extent) const;
-  /// Something to be fed, f32 or i32. Throws UserError where the name is taken or the dtype is another.
+  /// Something to be fed, f32 or i32. Throws UserError where the name is empty or taken, the dtype is
+  /// another, or an axis is not of this graph.
   Tensor input(std::string name, std::initializer_list<Extent> shape, DType dtype = DType::f32) const;
-  /// A scalar; it is rounded to the dtype.
+  /// A scalar; it is rounded to the dtype. Throws UserError where an i32 cannot hold it.
   Tensor constant(double value, DType dtype = DType::f32) const;
   /// A dense tensor, copied. Throws UserError where the number of elements is not the shape's.
   Tensor constant(std::span<const float> values, const Shape& shape) const;
@@ -68,7 +73,8 @@ Tensors apply(T op, const Graph& graph) {
 }
 
 /// A trained parameter at "<scope>.<name>". An existing path is a UserError, except within `reuse`, where the
-/// parameter must exist with the same shape, and is returned.
+/// parameter must exist with the same shape, and is returned. So are an empty name and an `init` of a number
+/// that is not finite.
 Tensor parameter(const Graph& graph, const std::string& name, const Shape& shape, Init init);
 
 /// Enters a scope of a graph for as long as it lives.

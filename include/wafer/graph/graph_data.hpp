@@ -91,6 +91,8 @@ struct GraphData {
   }
   /// "op 'wafer.matmul' at 'enc.fc1'", "input 'image'", "parameter 'fc1.weight'": for messages.
   std::string where(NodeId node) const;
+  /// Whether an axis is one that this graph made.
+  bool has(const Axis& axis) const;
 
   ValueId add_source(NodeKind kind, std::uint32_t source, TensorType type, AxisTags axes);
   /// Appends an op; infers types and axes, and adds op and layer path to what its functions throw.

@@ -15,11 +15,10 @@ struct AxisExtent {
   Index axis = 0;  ///< Axis::id
   Index factor = 1;
   static constexpr std::string_view name = "wafer.axis_extent";
-  static constexpr bool can_fail = false;
   static constexpr auto attributes() {
     return std::tuple{attr("axis", &AxisExtent::axis), attr("factor", &AxisExtent::factor)};
   }
-  /// Throws UserError where there are inputs.
+  /// Throws UserError where there are inputs. A step throws RunError where the graph has no such axis.
   Types infer(const Types& in) const;
   AxesRule axes(const Types& in) const;
   void run(const Context& context, Tiles in, Tiles out) const;

@@ -18,6 +18,8 @@ struct ExecutableData;
 class Plan {
  public:
   explicit Plan(std::shared_ptr<const ExecutableData> data) : data_(std::move(data)) {}
+  Plan(const Plan&) = default;  // and no moves: what was moved from is valid
+  Plan& operator=(const Plan&) = default;
 
   Index blocks() const;         ///< blocks that compute
   Index sram_bytes() const;     ///< planned bytes of each block's arena; 0 on a host
@@ -40,6 +42,8 @@ std::ostream& operator<<(std::ostream& out, const Plan& plan);
 class Executable {
  public:
   explicit Executable(std::shared_ptr<const ExecutableData> data) : data_(std::move(data)) {}
+  Executable(const Executable&) = default;  // and no moves: what was moved from is valid
+  Executable& operator=(const Executable&) = default;
   Plan plan() const { return Plan(data_); }
   const std::shared_ptr<const ExecutableData>& data() const { return data_; }
 

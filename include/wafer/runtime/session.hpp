@@ -127,6 +127,8 @@ class Session {
   /// Maps the planned memory, and fills parameters with their initial values. Throws RunError for options
   /// that cannot be met.
   explicit Session(Executable executable, SessionOptions options = {});
+  Session(const Session&) = default;  // the same session, and no moves: what was moved from is valid
+  Session& operator=(const Session&) = default;
 
   /// Runs one step. Throws RunError for feeds that are missing, unknown, of another dtype or size, or that
   /// disagree on an axis; for what kernels find (labels out of range); and where `stop` is requested before

@@ -111,7 +111,7 @@ void Builder::ops(Index count) {
     try {
       (this->*random_.pick(makes))();
     } catch (const UserError& error) {
-      ++out_.drawn_again[cause_of(error, out_.axes)];
+      ++out_.drawn_again[cause_of(error)];
     }
   }
 }

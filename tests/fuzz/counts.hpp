@@ -23,7 +23,7 @@ struct Counts {
   Kinds cuts{{"batch", 0}, {"feature", 0}, {"both", 0}};  ///< plans
   Kinds collectives;                                      ///< by kind, in all plans
   Kinds drawn;        ///< kinds of graphs and plans that the generator is asked for
-  Kinds drawn_again;  ///< ops and graphs that do not fit what they were drawn for, by cause
+  Kinds drawn_again;  ///< ops that do not fit what they were drawn for, by cause
   Kinds refused;      ///< plans that hints made impossible, by cause
   wafer::Index graphs = 0, plans = 0, cut_plans = 0, gradients = 0, trained = 0;
   wafer::Index compared = 0;              ///< tensors equal in every bit

@@ -174,20 +174,6 @@ class Run {
   std::vector<std::pair<ValueId, Array>> variables_;
 };
 
-// Draws again where a gradient does not fit.
-void draw(Random& random, Generated& made, Counts& counts) {
-  for (bool drawn = false; !drawn;) {
-    made = {};
-    try {
-      generate(random, made);
-      drawn = true;
-    } catch (const UserError& error) {
-      ++counts.drawn_again["graph: " + cause_of(error, made.axes)];
-    }
-    for (const auto& [cause, count] : made.drawn_again) counts.drawn_again[cause] += count;
-  }
-}
-
 // Where hints cannot be met, the search plans without them.
 Executable compile_drawn(const Generated& made, RandomPlan& plan, Counts& counts) {
   try {
@@ -221,7 +207,8 @@ Outcome run_graph(std::uint64_t seed, std::uint64_t number, bool verbose, Counts
   Generated made;
   ++counts.graphs;
   try {
-    draw(random, made, counts);
+    generate(random, made);
+    for (const auto& [cause, count] : made.drawn_again) counts.drawn_again[cause] += count;
     plan = random_plan(made, random);
     const Executable executable = compile_drawn(made, plan, counts);
     Run run(made, plan, random, counts, executable);

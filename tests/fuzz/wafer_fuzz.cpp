@@ -6,7 +6,7 @@
 // is held to its bound, and counted and printed apart.
 //
 // usage: wafer_fuzz [--graphs N] [--seed S] [--graph ONE]
-// exit 1 where a graph is wrong or an op, graph or hint is refused for a cause that is not known, or where a
+// exit 1 where a graph is wrong or an op or hint is refused for a cause that is not known, or where a
 // run of 1000 or more came by some kind of op, cut, collective, graph or plan fewer than 20 times, or cut
 // less than half of the plans
 #include "runner.hpp"

@@ -67,7 +67,7 @@ std::vector<Extent> Builder::with_axes(const std::vector<Index>& shape) {
   Index size = 1;
   for (const Extent& e : out) size *= std::max<Index>(1, e.extent);
   for (Extent& e : out) {
-    if (e.axis >= 0 || e.extent < 3 || size <= kMostElements) continue;
+    if (e.named || e.extent < 3 || size <= kMostElements) continue;
     size /= e.extent;
     e = random_.between(1, 2);
     size *= e.extent;

@@ -224,9 +224,9 @@ Alias Reshape::alias(const Types&) const { return {{0, 0}}; }
 
 namespace ops {
 
-const AxisTags& axes_of(const Tensor& x) { return x.data()->values[x.value()].axes; }
+AxisTags axes_of(const Tensor& x) { return x.data()->values[x.value()].axes; }
 
-Tensor reshape_to(Tensor x, const Shape& shape, const AxisTags& axes) {
+Tensor reshape_to(Tensor x, const Shape& shape, AxisTags axes) {
   const AxisTags tags = axes_of(x);
   if (x.shape() == shape && tags == axes) return x;
   Reshape op{{shape.begin(), shape.end()}, {}, {}};
@@ -243,7 +243,7 @@ Tensor reshape_to(Tensor x, const Shape& shape, const AxisTags& axes) {
   }
   const Tensor y = wafer::apply(std::move(op), {x}).at(0);
   for (const std::int16_t axis : tags) {
-    const AxisTags& there = axes_of(y);
+    const AxisTags there = axes_of(y);
     if (axis >= 0 &&
         std::count(tags.begin(), tags.end(), axis) != std::count(there.begin(), there.end(), axis))
       refuse_loss(x, shape, axis);

@@ -34,7 +34,8 @@ Executable compile_with_optimizer(const Optimizer& optimizer, const Fabric& fabr
   Graph g;
   const Axis b = g.axis("b", 2);
   const Tensor w = parameter(g, "w", {4}, Init::constant(3));
-  return compile(minimize(mean(g.input("x", {b, 4}) * w), optimizer), fabric);
+  const Tensor loss = mean(g.input("x", {b, 4}) * w);
+  return compile(minimize(loss, optimizer).fetch("loss", loss), fabric);
 }
 
 }  // namespace

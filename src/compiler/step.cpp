@@ -5,6 +5,7 @@
 #include <wafer/compiler/step.hpp>
 #include <wafer/error.hpp>
 #include <wafer/graph/graph.hpp>
+#include <wafer/ops/cast.hpp>
 #include <wafer/optim/clip.hpp>
 
 #include <algorithm>
@@ -88,6 +89,14 @@ std::shared_ptr<GraphData> snapshot(std::span<const NamedRequest> requests) {
   return std::make_shared<GraphData>(*graph);
 }
 
+// What a variable is assigned, in memory of its own where it is a variable itself: the commit may have
+// written that one by the time it is read.
+Tensor apart(const Tensor& value) {
+  const GraphData& graph = *value.data();
+  const bool variable = graph.nodes[graph.values[value.value()].node].kind == NodeKind::variable;
+  return variable ? apply(Cast{value.dtype()}, {value}).at(0) : value;
+}
+
 // Gradients, clipping and update of one request, as further ops of the snapshot.
 std::vector<Program::Assignment> derive_training(const std::shared_ptr<GraphData>& graph,
                                                  const Request& request) {
@@ -116,7 +125,7 @@ std::vector<Program::Assignment> derive_training(const std::shared_ptr<GraphData
     throw UserError("minimize: expected an optimizer that assigns variables, got one that assigns none");
   std::vector<Program::Assignment> assignments;
   for (const UpdateBuilder::Assignment& a : builder.assignments()) {
-    assignments.push_back({a.variable.value(), a.value.value(), false});
+    assignments.push_back({a.variable.value(), apart(a.value).value(), false});
   }
   return assignments;
 }

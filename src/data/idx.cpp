@@ -4,6 +4,7 @@
 #include <wafer/data/idx.hpp>
 #include <wafer/error.hpp>
 
+#include <sys/stat.h>
 #include <zlib.h>
 
 #include <algorithm>
@@ -25,6 +26,11 @@ namespace {
 class Stream {
  public:
   explicit Stream(const std::string& path) : path_(path) {
+    if (path.find('\0') != path.npos) fail(path.c_str(), "expected a name without NUL characters, got one");
+    // Opening a pipe would wait for a writer.
+    struct stat status {};
+    if (stat(path.c_str(), &status) == 0 && !S_ISREG(status.st_mode) && !S_ISDIR(status.st_mode))
+      fail(path_, "expected a regular file, got something else");
     errno = 0;
     file_.reset(gzopen(path.c_str(), "rb"));
     // zlib leaves errno alone where it is memory that lacks.

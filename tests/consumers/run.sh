@@ -105,7 +105,7 @@ done
 for flag in avx2 avx512f; do
   if ! grep -qw "$flag" /proc/cpuinfo; then skip "bridges, -m$flag in the host alone" "the CPU lacks it"; continue; fi
   expect "bridges, -m$flag in the host alone" use bridges g++ "$flag" -DCMAKE_PREFIX_PATH="$work/static" \
-    -DCMAKE_CXX_FLAGS="-O2 -m$flag"
+    -DCMAKE_CXX_FLAGS="-O2 -mfma -m$flag"
 done
 
 export PKG_CONFIG_PATH=$work/static/lib/pkgconfig

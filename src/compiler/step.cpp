@@ -26,6 +26,14 @@ std::string_view name_of(Region region) {
 
 namespace {
 
+// The compiler spells "... type_name() [with T = one::Same; ...]" or "... [T = one::Same]".
+std::string cpp_type(std::string_view spelled) {
+  const std::size_t at = spelled.find("T = ");
+  if (at == spelled.npos) return std::string(spelled);
+  const std::string_view type = spelled.substr(at + 4);
+  return std::string(type.substr(0, std::min(type.find(';'), type.rfind(']'))));
+}
+
 // Two C++ types under one op name would be taken for each other.
 void check_op_names(const GraphData& graph) {
   std::unordered_map<std::string_view, std::string_view> types;
@@ -34,8 +42,8 @@ void check_op_names(const GraphData& graph) {
     const OpModel& model = node.op.model();
     const auto [known, added] = types.try_emplace(model.name, model.type_name);
     if (!added && known->second != model.type_name) {
-      throw UserError("op '" + std::string(model.name) + "': expected one type of this name, got two: " +
-                      std::string(known->second) + " and " + std::string(model.type_name));
+      throw UserError("op '" + std::string(model.name) + "': expected one C++ type of this name, got two: " +
+                      cpp_type(known->second) + " and " + cpp_type(model.type_name));
     }
   }
 }
@@ -115,8 +123,13 @@ std::vector<Program::Assignment> derive_training(const std::shared_ptr<GraphData
   std::erase_if(trained, [](const GradientOf& of) { return !of.gradient; });
   Tensors flowing;
   for (const GradientOf& of : trained) flowing.push_back(of.gradient);
-  if (trained.empty())
+  if (parameters.empty())
     throw UserError("minimize: expected a loss that depends on parameters, got one that does not");
+  if (trained.empty()) {
+    throw UserError(
+        "minimize: expected a loss whose gradient reaches parameters, got one whose gradient stops at " +
+        stop_of_gradients(loss, parameters));
+  }
   graph->scope = 0;
   UpdateBuilder builder{Graph(graph)};
   if (request.max_norm > 0) builder.set_scale(clip_scale(flowing, request.max_norm));

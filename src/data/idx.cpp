@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <filesystem>
 #include <memory>
 #include <span>
 #include <system_error>
@@ -19,7 +20,7 @@ namespace data {
 namespace {
 
 [[noreturn]] void fail(const std::string& path, const std::string& what) {
-  throw UserError("IDX file '" + path + "': " + what);
+  throw UserError("file '" + path + "': " + what);
 }
 
 /// A plain or compressed file, read forwards.
@@ -69,9 +70,9 @@ class Stream {
 std::vector<Index> read_shape(Stream& stream, const std::string& path) {
   std::uint8_t magic[4];
   const std::size_t got = stream.read(magic);
-  if (got < 4) fail(path, "expected a header of 4 bytes, got " + std::to_string(got));
+  if (got < 4) fail(path, "no IDX file: expected a header of 4 bytes, got " + std::to_string(got));
   if (magic[0] != 0 || magic[1] != 0)
-    fail(path, "expected the first two bytes 0 0, got " + std::to_string(magic[0]) + " " +
+    fail(path, "no IDX file: expected the first two bytes 0 0, got " + std::to_string(magic[0]) + " " +
                    std::to_string(magic[1]));
   if (magic[2] != 8) fail(path, "expected element type 8 (unsigned byte), got " + std::to_string(magic[2]));
   const std::size_t rank = magic[3];
@@ -149,6 +150,11 @@ Dataset idx(const std::string& image_path, const std::string& label_path) {
 Dataset fashion_mnist(const std::string& folder, std::string_view split) {
   if (split != "train" && split != "test")
     throw UserError("fashion_mnist: expected split 'train' or 'test', got '" + std::string(split) + "'");
+  if (std::error_code code; !std::filesystem::is_directory(folder, code)) {
+    throw UserError("fashion_mnist: expected a folder, got '" + folder +
+                    "', which is none; Debian's package dataset-fashion-mnist has the files, in " +
+                    kFashionMnistFolder);
+  }
   const std::string stem = split == "train" ? "train" : "t10k";
   return idx(path_of(folder, stem + "-images-idx3-ubyte.gz"),
              path_of(folder, stem + "-labels-idx1-ubyte.gz"));

@@ -48,10 +48,10 @@ void CheckRange::run(const Context& context, Tiles in, Tiles out) const {
     if (value >= low && value < high) return;
     std::string row;
     for (int d = 0; d < x.rank; ++d) {
-      row += (d == 0 ? "" : ", ") + std::to_string(x.origin[ops::at(d)] + index[ops::at(d)]);
+      row += (d == 0 ? " in row " : ", ") + std::to_string(x.origin[ops::at(d)] + index[ops::at(d)]);
     }
-    throw RunError(where() + ": " + what + " in row " + row + ": expected a value in [" +
-                   std::to_string(low) + ", " + std::to_string(high) + "), got " + std::to_string(value));
+    throw RunError(where() + ": " + what + row + ": expected a value in [" + std::to_string(low) + ", " +
+                   std::to_string(high) + "), got " + std::to_string(value));
   };
   const auto first = static_cast<std::size_t>(along);
   std::array<Index, kMaxRank> extent = x.extent;

@@ -13,13 +13,14 @@ namespace wafer::inline v0 {
 
 namespace {
 
-// "values<float>()": what reads elements of a type.
-std::string reader_of(DType dtype) {
-  const char* const type = dtype == DType::f32   ? "float"
-                           : dtype == DType::f64 ? "double"
-                           : dtype == DType::i32 ? "std::int32_t"
-                                                 : "bool";
-  return "values<" + std::string(type) + ">()";
+std::string cpp_type_of(DType dtype) {
+  switch (dtype) {
+    case DType::f32: return "float";
+    case DType::f64: return "double";
+    case DType::i32: return "std::int32_t";
+    case DType::boolean: return "bool";
+  }
+  return "?";
 }
 
 }  // namespace
@@ -39,8 +40,8 @@ double FetchedTensor::scalar() const {
 
 void FetchedTensor::check(DType asked) const {
   if (asked != type_.dtype) {
-    throw RunError("result '" + std::string(name_) + "' is " + text_of(type_) + ": expected " +
-                   reader_of(type_.dtype) + ", got " + reader_of(asked));
+    throw RunError("result '" + std::string(name_) + "' is " + text_of(type_) + ": expected to be read as " +
+                   cpp_type_of(type_.dtype) + ", got a read as " + cpp_type_of(asked));
   }
 }
 

@@ -46,6 +46,14 @@ TEST_CASE("what a block holds of a tensor is told from the whole") {
        "f32[64, 64] of parameter 'h2.weight' (its piece [32, 64] in each block) 8192"});
 }
 
+TEST_CASE("a plan predicts the time of each step") {
+  const Network n;
+  CHECK_THAT(compile(n.requests(), Fabric::host()).plan().text(),
+             Catch::Matchers::ContainsSubstring("  predicted    step 'train' ") &&
+                 Catch::Matchers::ContainsSubstring(" ms, step 'predict' ") &&
+                 Catch::Matchers::EndsWith(" ms, by an uncalibrated cost model\n"));
+}
+
 TEST_CASE("options that cannot be met are named") {
   const Network n;
   const std::vector<NamedRequest> requests = n.requests();

@@ -24,6 +24,9 @@ function(wafer_exact_arithmetic target)
 endfunction()
 
 if(NOT PROJECT_IS_TOP_LEVEL)
+  if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
+    message(WARNING "wafer: no CMAKE_BUILD_TYPE, so its kernels are compiled without optimisation; set Release")
+  endif()
   return()
 endif()
 

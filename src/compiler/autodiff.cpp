@@ -50,6 +50,11 @@ class Autodiff {
     }
   }
 
+  // The op that the first of the ends belongs to, and the way through it.
+  std::string stop() const {
+    return graph_.where(stopped_) + ", which passes none on; the way: " + text_of(way_through(stopped_));
+  }
+
   // Joins the contributions to a value in order of use. They were found from the last use to the first.
   Tensor cotangent(ValueId value) {
     std::vector<Tensor>& parts = contributions_[value];
@@ -89,7 +94,7 @@ class Autodiff {
       throw UserError(graph_.where(id) +
                       ": expected an op with a gradient on the way from the loss to the parameters, "
                       "got one without; the way: " +
-                      way_to_loss(id));
+                      text_of(way_to_loss(id)));
     }
     Tensors inputs;
     for (ValueId value : graph_.inputs_of(graph_.nodes[id])) inputs.emplace_back(shared_, value);
@@ -98,21 +103,39 @@ class Autodiff {
       throw UserError(graph_.where(id) + ": expected a gradient (or an empty one) for each of " +
                       std::to_string(inputs.size()) + " inputs, got " + std::to_string(gradients.size()));
     }
-    for (std::size_t i = inputs.size(); i-- > 0;) contribute(id, inputs[i], gradients[i]);
+    bool passed = false;
+    for (std::size_t i = inputs.size(); i-- > 0;) {
+      passed = contribute(id, inputs[i], gradients[i]) || passed;
+    }
+    if (!passed && stopped_ == kNone) stopped_ = id;
   }
 
-  void contribute(NodeId id, const Tensor& input, const Tensor& gradient) {
-    if (!gradient || !wanted_[input.value()]) return;
+  bool contribute(NodeId id, const Tensor& input, const Tensor& gradient) {
+    if (!gradient || !wanted_[input.value()]) return false;
     if (gradient.type() != input.type()) {
-      throw UserError(graph_.where(id) + ": expected a gradient of " + text_of(input.type()) + ", got " +
-                      text_of(gradient.type()));
+      throw UserError(graph_.where(id) + ": expected a gradient of " + wafer::text_of(input.type()) +
+                      ", got " + wafer::text_of(gradient.type()));
     }
     contributions_[input.value()].push_back(gradient);
     through_[input.value()] = id;
+    return true;
   }
 
-  // "op 'wafer.round' at 'fc1' -> op 'wafer.mul' -> loss", the middle left out where there are many.
-  std::string way_to_loss(NodeId id) const {
+  // From a value asked for to the loss, through an op that cotangents reached.
+  std::vector<NodeId> way_through(NodeId id) const {
+    std::vector<NodeId> way{id};
+    while (graph_.nodes[way.front()].kind == NodeKind::op) {
+      const auto inputs = graph_.inputs_of(graph_.nodes[way.front()]);
+      const auto next = std::find_if(inputs.begin(), inputs.end(), [&](ValueId v) { return wanted_[v]; });
+      if (next == inputs.end()) break;
+      way.insert(way.begin(), graph_.values[*next].node);
+    }
+    const std::vector<NodeId> rest = way_to_loss(id);
+    way.insert(way.end(), rest.begin() + 1, rest.end());
+    return way;
+  }
+
+  std::vector<NodeId> way_to_loss(NodeId id) const {
     std::vector<NodeId> way{id};
     for (;;) {
       const Node& node = graph_.nodes[way.back()];
@@ -121,6 +144,11 @@ class Autodiff {
       if (next == kNone) break;
       way.push_back(next);
     }
+    return way;
+  }
+
+  // "op 'wafer.round' at 'fc1' -> op 'wafer.mul' -> loss", the middle left out where there are many.
+  std::string text_of(const std::vector<NodeId>& way) const {
     std::string out;
     for (std::size_t i = 0; i < way.size(); ++i) {
       if (i == kWayShown && way.size() > 2 * kWayShown) {
@@ -137,6 +165,7 @@ class Autodiff {
   std::vector<NodeId> order_;
   std::vector<std::vector<Tensor>> contributions_;  // of each value, from the last use to the first
   std::vector<NodeId> through_;                     // the op that brought the last of them
+  NodeId stopped_ = kNone;                          // the first op that passed nothing on
   std::vector<bool> wanted_;                        // values on the way to those asked for
 };
 
@@ -148,6 +177,12 @@ Tensors gradients_of(const Tensor& loss, std::span<const Tensor> values) {
   Tensors out;
   for (const Tensor& value : values) out.push_back(autodiff.cotangent(value.value()));
   return out;
+}
+
+std::string stop_of_gradients(const Tensor& loss, std::span<const Tensor> values) {
+  Autodiff autodiff(loss, values);
+  autodiff.run();
+  return autodiff.stop();
 }
 
 std::vector<NodeId> walk(const GraphData& graph, std::span<const ValueId> roots) {

@@ -11,6 +11,7 @@
 #include <wafer/error.hpp>
 
 #include <algorithm>
+#include <numeric>
 #include <utility>
 
 namespace wafer::inline v0 {
@@ -102,7 +103,7 @@ std::vector<Choices> by_time(Stages& s, const Fabric& fabric, std::vector<Choice
   std::vector<std::pair<double, std::size_t>> order;
   for (std::size_t c = 0; c < proposed.size(); ++c) {
     plan(s, fabric, proposed[c]);
-    order.emplace_back(s.seconds, c);
+    order.emplace_back(std::accumulate(s.seconds.begin(), s.seconds.end(), 0.0), c);
   }
   std::sort(order.begin(), order.end());
   std::vector<Choices> out;
@@ -116,7 +117,8 @@ std::vector<Choices> by_time(Stages& s, const Fabric& fabric, std::vector<Choice
   plan_with_memory(s, fabric, closest);
   throw CompileError("memory of the " +
                      (plans == 1 ? "only plan" : "closest of " + std::to_string(plans) + " plans") + " (" +
-                     closest.text() + "): " + s.memory.shortage(s.step, s.communication, s.schedule, limits));
+                     closest.text() +
+                     "): " + s.memory.shortage(s.step, s.partition, s.communication, s.schedule, limits));
 }
 
 // Up to what does not depend on choices.

@@ -24,9 +24,14 @@ double over(const MemoryPlan& plan, const MemoryLimits& limits, Space space) {
 // When the buffers of one space take most, and which they are.
 class FullestMoment {
  public:
-  FullestMoment(const Step& step, const Communication& communication, const StepSchedule& schedule,
-                const MemoryPlan& plan, Space space)
-      : step_(step), communication_(communication), schedule_(schedule), plan_(plan), space_(space) {
+  FullestMoment(const Step& step, const Partition& partition, const Communication& communication,
+                const StepSchedule& schedule, const MemoryPlan& plan, Space space)
+      : step_(step),
+        partition_(partition),
+        communication_(communication),
+        schedule_(schedule),
+        plan_(plan),
+        space_(space) {
     for (std::size_t i = 0; i < step.programs.size(); ++i) find(i);
   }
 
@@ -46,14 +51,31 @@ class FullestMoment {
     std::string out = "fullest at " + moment() + " with ";
     for (std::size_t k = 0; k < shown; ++k) {
       const Value& value = step_.graph->values[communication_.buffers[living[k]].value];
-      out += (k > 0 ? ", " : "") + text_of(value.type) + " of " + step_.graph->where(value.node) + " " +
-             std::to_string(plan_.slots[living[k]].bytes) + " bytes";
+      out += (k > 0 ? ", " : "") + text_of(value.type) + " of " + step_.graph->where(value.node) +
+             piece_of(living[k]) + " " + std::to_string(plan_.slots[living[k]].bytes) + " bytes";
     }
     if (living.size() > shown) out += ", and " + std::to_string(living.size() - shown) + " more";
     return out;
   }
 
  private:
+  // " (a piece [16, 32] of it in each block)", or nothing where the buffer holds all of the value.
+  std::string piece_of(BufferId b) const {
+    const Grid grid = grid_of(step_, partition_, communication_, b);
+    bool cut = false, micro = false;
+    std::string extents;
+    for (const Division& d : divisions_of(step_, partition_, communication_, b)) {
+      cut = cut || (d.direction >= 0 && grid.parts[static_cast<std::size_t>(d.direction)] > 1);
+      micro = micro || (d.micro && grid.micro_batches > 1);
+      extents += (extents.empty() ? "" : ", ") + std::to_string(local_extent(d, grid));
+    }
+    if (!cut && !micro) return "";
+    return " (its piece [" + extents + "] in each " +
+           (cut && micro ? "block and micro-batch"
+            : cut        ? "block"
+                         : "micro-batch") +
+           ")";
+  }
   bool counts(BufferId b) const {
     return communication_.buffers[b].space == space_ && (is_persistent(b) || !plan_.slots[b].unused);
   }
@@ -88,6 +110,7 @@ class FullestMoment {
   }
 
   const Step& step_;
+  const Partition& partition_;
   const Communication& communication_;
   const StepSchedule& schedule_;
   const MemoryPlan& plan_;
@@ -107,13 +130,14 @@ double MemoryPlan::over(const MemoryLimits& limits) const {
   return std::max(wafer::over(*this, limits, Space::sram), wafer::over(*this, limits, Space::dram));
 }
 
-std::string MemoryPlan::shortage(const Step& step, const Communication& communication,
-                                 const StepSchedule& schedule, const MemoryLimits& limits) const {
+std::string MemoryPlan::shortage(const Step& step, const Partition& partition,
+                                 const Communication& communication, const StepSchedule& schedule,
+                                 const MemoryLimits& limits) const {
   const bool sram = wafer::over(*this, limits, Space::sram) >= wafer::over(*this, limits, Space::dram);
   const Space space = sram ? Space::sram : Space::dram;
   return "expected at most " + std::to_string(limit_of(limits, space)) + " bytes of " +
          (sram ? "SRAM in each block" : "DRAM") + ", got " + std::to_string(need_of(*this, space)) + "; " +
-         FullestMoment(step, communication, schedule, *this, space).text();
+         FullestMoment(step, partition, communication, schedule, *this, space).text();
 }
 
 }  // namespace wafer::inline v0

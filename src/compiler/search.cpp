@@ -157,9 +157,15 @@ class Proposer {
     if (cls == kNone || factors_.classes[cls].flops <= 0)
       refuse(hint, "expected a dimension that ops can be cut in");
     if (!set_feature(choices, cls, hint.direction, blocks(hint.direction))) {
-      refuse(hint, "expected a dimension of its own with at least two units of " +
-                       std::to_string(factors_.classes[cls].unit) + ", got " +
-                       std::to_string(factors_.classes[cls].extent));
+      const FactorClass& of = factors_.classes[cls];
+      if (!of.uniform)
+        refuse(hint,
+               "expected a dimension that all ops cut in the same way, got one that is "
+               "part of another dimension in some op");
+      refuse(hint, "expected an extent of at least " + std::to_string(2 * of.unit) +
+                       " to cut, since each piece takes at least " + std::to_string(of.unit) +
+                       (of.unit == 1 ? " element" : " elements") + ", got an extent of " +
+                       std::to_string(of.extent));
     }
     const bool clash =
         before.feature.active && (factors_.class_of(before.feature_value, before.feature_dim) != cls ||
@@ -203,10 +209,11 @@ std::vector<Index> further_micro_batches(const Step& step) {
   return out;
 }
 
-double predicted_seconds(const Step& step, const Partition& partition, const Communication& communication,
-                         const Fabric& fabric) {
-  double total = 0;
+std::vector<double> predicted_seconds(const Step& step, const Partition& partition,
+                                      const Communication& communication, const Fabric& fabric) {
+  std::vector<double> seconds(step.programs.size());
   for (std::size_t i = 0; i < step.programs.size(); ++i) {
+    double& total = seconds[i];
     const Program& program = step.programs[i];
     const auto micro = static_cast<double>(communication.micro_batches_of(program));
     for (std::size_t p = 0; p < program.order.size(); ++p) {
@@ -239,7 +246,7 @@ double predicted_seconds(const Step& step, const Partition& partition, const Com
       total += (t.region == Region::body ? micro : 1) * (bytes / fabric.link_rate + hops);
     }
   }
-  return total;
+  return seconds;
 }
 
 }  // namespace wafer::inline v0

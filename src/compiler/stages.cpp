@@ -68,9 +68,11 @@ std::string Stages::summary() const {
     }
     out += "\n";
   }
-  out += "  predicted    " + with_unit(seconds * 1e3, "ms") +
-         " for all steps together, by an uncalibrated cost model\n";
-  return out;
+  out += "  predicted    ";
+  for (std::size_t i = 0; i < seconds.size(); ++i) {
+    out += "step '" + step.programs[i].name + "' " + with_unit(seconds[i] * 1e3, "ms") + ", ";
+  }
+  return out + "by an uncalibrated cost model\n";
 }
 
 std::string Stages::dump(std::string_view stage) const {

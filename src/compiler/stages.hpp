@@ -23,7 +23,7 @@ struct Stages : PlanText {
   Communication communication;
   StepSchedule schedule;
   MemoryPlan memory;
-  double seconds = 0;
+  std::vector<double> seconds;  ///< of each step, by the cost model
   Index scratch_bytes = 0;
 
   void verify(const Fabric& on) const;

@@ -5,6 +5,7 @@
 #include <wafer/compiler/step.hpp>
 #include <wafer/error.hpp>
 #include <wafer/graph/graph.hpp>
+#include <wafer/ops/cast.hpp>
 #include <wafer/optim/clip.hpp>
 
 #include <algorithm>
@@ -25,6 +26,14 @@ std::string_view name_of(Region region) {
 
 namespace {
 
+// The compiler spells "... type_name() [with T = one::Same; ...]" or "... [T = one::Same]".
+std::string cpp_type(std::string_view spelled) {
+  const std::size_t at = spelled.find("T = ");
+  if (at == spelled.npos) return std::string(spelled);
+  const std::string_view type = spelled.substr(at + 4);
+  return std::string(type.substr(0, std::min(type.find(';'), type.rfind(']'))));
+}
+
 // Two C++ types under one op name would be taken for each other.
 void check_op_names(const GraphData& graph) {
   std::unordered_map<std::string_view, std::string_view> types;
@@ -33,8 +42,8 @@ void check_op_names(const GraphData& graph) {
     const OpModel& model = node.op.model();
     const auto [known, added] = types.try_emplace(model.name, model.type_name);
     if (!added && known->second != model.type_name) {
-      throw UserError("op '" + std::string(model.name) + "': expected one type of this name, got two: " +
-                      std::string(known->second) + " and " + std::string(model.type_name));
+      throw UserError("op '" + std::string(model.name) + "': expected one C++ type of this name, got two: " +
+                      cpp_type(known->second) + " and " + cpp_type(model.type_name));
     }
   }
 }
@@ -88,6 +97,14 @@ std::shared_ptr<GraphData> snapshot(std::span<const NamedRequest> requests) {
   return std::make_shared<GraphData>(*graph);
 }
 
+// What a variable is assigned, in memory of its own where it is a variable itself: the commit may have
+// written that one by the time it is read.
+Tensor apart(const Tensor& value) {
+  const GraphData& graph = *value.data();
+  const bool variable = graph.nodes[graph.values[value.value()].node].kind == NodeKind::variable;
+  return variable ? apply(Cast{value.dtype()}, {value}).at(0) : value;
+}
+
 // Gradients, clipping and update of one request, as further ops of the snapshot.
 std::vector<Program::Assignment> derive_training(const std::shared_ptr<GraphData>& graph,
                                                  const Request& request) {
@@ -106,8 +123,13 @@ std::vector<Program::Assignment> derive_training(const std::shared_ptr<GraphData
   std::erase_if(trained, [](const GradientOf& of) { return !of.gradient; });
   Tensors flowing;
   for (const GradientOf& of : trained) flowing.push_back(of.gradient);
-  if (trained.empty())
+  if (parameters.empty())
     throw UserError("minimize: expected a loss that depends on parameters, got one that does not");
+  if (trained.empty()) {
+    throw UserError(
+        "minimize: expected a loss whose gradient reaches parameters, got one whose gradient stops at " +
+        stop_of_gradients(loss, parameters));
+  }
   graph->scope = 0;
   UpdateBuilder builder{Graph(graph)};
   if (request.max_norm > 0) builder.set_scale(clip_scale(flowing, request.max_norm));
@@ -116,7 +138,7 @@ std::vector<Program::Assignment> derive_training(const std::shared_ptr<GraphData
     throw UserError("minimize: expected an optimizer that assigns variables, got one that assigns none");
   std::vector<Program::Assignment> assignments;
   for (const UpdateBuilder::Assignment& a : builder.assignments()) {
-    assignments.push_back({a.variable.value(), a.value.value(), false});
+    assignments.push_back({a.variable.value(), apart(a.value).value(), false});
   }
   return assignments;
 }

@@ -4,10 +4,12 @@
 #include <wafer/data/idx.hpp>
 #include <wafer/error.hpp>
 
+#include <sys/stat.h>
 #include <zlib.h>
 
 #include <algorithm>
 #include <cerrno>
+#include <filesystem>
 #include <memory>
 #include <span>
 #include <system_error>
@@ -18,13 +20,18 @@ namespace data {
 namespace {
 
 [[noreturn]] void fail(const std::string& path, const std::string& what) {
-  throw UserError("IDX file '" + path + "': " + what);
+  throw UserError("file '" + path + "': " + what);
 }
 
 /// A plain or compressed file, read forwards.
 class Stream {
  public:
   explicit Stream(const std::string& path) : path_(path) {
+    if (path.find('\0') != path.npos) fail(path.c_str(), "expected a name without NUL characters, got one");
+    // Opening a pipe would wait for a writer.
+    struct stat status {};
+    if (stat(path.c_str(), &status) == 0 && !S_ISREG(status.st_mode) && !S_ISDIR(status.st_mode))
+      fail(path_, "expected a regular file, got something else");
     errno = 0;
     file_.reset(gzopen(path.c_str(), "rb"));
     // zlib leaves errno alone where it is memory that lacks.
@@ -63,9 +70,9 @@ class Stream {
 std::vector<Index> read_shape(Stream& stream, const std::string& path) {
   std::uint8_t magic[4];
   const std::size_t got = stream.read(magic);
-  if (got < 4) fail(path, "expected a header of 4 bytes, got " + std::to_string(got));
+  if (got < 4) fail(path, "no IDX file: expected a header of 4 bytes, got " + std::to_string(got));
   if (magic[0] != 0 || magic[1] != 0)
-    fail(path, "expected the first two bytes 0 0, got " + std::to_string(magic[0]) + " " +
+    fail(path, "no IDX file: expected the first two bytes 0 0, got " + std::to_string(magic[0]) + " " +
                    std::to_string(magic[1]));
   if (magic[2] != 8) fail(path, "expected element type 8 (unsigned byte), got " + std::to_string(magic[2]));
   const std::size_t rank = magic[3];
@@ -143,6 +150,11 @@ Dataset idx(const std::string& image_path, const std::string& label_path) {
 Dataset fashion_mnist(const std::string& folder, std::string_view split) {
   if (split != "train" && split != "test")
     throw UserError("fashion_mnist: expected split 'train' or 'test', got '" + std::string(split) + "'");
+  if (std::error_code code; !std::filesystem::is_directory(folder, code)) {
+    throw UserError("fashion_mnist: expected a folder, got '" + folder +
+                    "', which is none; Debian's package dataset-fashion-mnist has the files, in " +
+                    kFashionMnistFolder);
+  }
   const std::string stem = split == "train" ? "train" : "t10k";
   return idx(path_of(folder, stem + "-images-idx3-ubyte.gz"),
              path_of(folder, stem + "-labels-idx1-ubyte.gz"));

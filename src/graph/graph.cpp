@@ -45,7 +45,7 @@ TensorType Tensor::type() const { return value_of(*this).type; }
 
 Index Tensor::dim(int dim) const {
   const Shape& shape = value_of(*this).type.shape;
-  return shape[normalized_dim(dim, shape.rank())];
+  return shape[graph_->dim_of(value_, dim, "dim")];
 }
 
 Tensor Tensor::split(int dim, Mesh direction) const {
@@ -54,7 +54,7 @@ Tensor Tensor::split(int dim, Mesh direction) const {
     throw UserError("split: expected Mesh::rows or Mesh::columns, got the number " +
                     std::to_string(static_cast<int>(direction)));
   }
-  data.splits.push_back({value_, normalized_dim(dim, data.values[value_].type.shape.rank()), direction});
+  data.splits.push_back({value_, data.dim_of(value_, dim, "split"), direction});
   return *this;
 }
 
@@ -62,7 +62,8 @@ Tensor Tensor::split(const Axis& axis, Mesh direction) const {
   const AxisTags& tags = value_of(*this).axes;
   const auto at = std::find(tags.begin(), tags.end(), static_cast<std::int16_t>(axis.id));
   if (!graph_->has(axis) || at == tags.end()) {
-    throw UserError("split: expected an axis of the tensor, got '" + axis.name + "'");
+    throw UserError(graph_->here("split") + ": expected an axis of " + graph_->text_of(value_) + ", got '" +
+                    axis.name + "'");
   }
   return split(static_cast<int>(at - tags.begin()), direction);
 }
@@ -190,7 +191,7 @@ Tensor parameter(const Graph& graph, const std::string& name, const Shape& shape
   GraphData& data = *graph.data();
   const Scope& scope = data.scopes[data.scope];
   const std::string path = scope.path.empty() ? name : scope.path + "." + name;
-  if (name.empty()) throw UserError("parameter at '" + scope.path + "': expected a name, got none");
+  if (name.empty()) throw UserError(data.here("parameter") + ": expected a name, got none");
   const auto known = std::find_if(data.variables.begin(), data.variables.end(),
                                   [&](const VariableInfo& variable) { return variable.path == path; });
   if (scope.reuse) {
@@ -217,7 +218,7 @@ Tensor parameter(const Graph& graph, const std::string& name, const Shape& shape
 ScopeGuard::ScopeGuard(const Graph& graph, const std::string& name, bool reuse)
     : data_(graph.data()), before_(data_->scope) {
   const Scope& outer = data_->scopes[before_];
-  if (name.empty()) throw UserError("scope in '" + outer.path + "': expected a name, got none");
+  if (name.empty()) throw UserError(data_->here("scope") + ": expected a name, got none");
   std::string path = outer.path.empty() ? name : outer.path + "." + name;
   const bool again = outer.reuse || reuse;
   data_->scopes.push_back({std::move(path), again});

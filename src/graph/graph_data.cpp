@@ -113,6 +113,25 @@ std::string GraphData::where(NodeId id) const {
   return "op '" + std::string(node.op.name()) + "'" + (path.empty() ? "" : " at '" + path + "'");
 }
 
+std::string GraphData::text_of(ValueId value) const {
+  return wafer::text_of(values[value].type) + " of " + where(values[value].node);
+}
+
+std::string GraphData::here(std::string_view who) const {
+  const std::string& path = scopes[scope].path;
+  return std::string(who) + (path.empty() ? "" : " at '" + path + "'");
+}
+
+int GraphData::dim_of(ValueId value, int dim, std::string_view who) const {
+  const int rank = values[value].type.shape.rank();
+  if (dim >= -rank && dim < rank) return dim < 0 ? dim + rank : dim;
+  throw UserError(here(who) + ": expected " +
+                  (rank == 0
+                       ? "a tensor with dimensions"
+                       : "a dimension from " + std::to_string(-rank) + " to " + std::to_string(rank - 1)) +
+                  ", got " + std::to_string(dim) + " of " + text_of(value));
+}
+
 bool GraphData::has(const Axis& axis) const {
   if (axis.id < 0 || static_cast<std::size_t>(axis.id) >= axes.size()) return false;
   const Axis& own = axes[static_cast<std::size_t>(axis.id)];
@@ -133,10 +152,8 @@ ValueId GraphData::add_source(NodeKind kind, std::uint32_t source, TensorType ty
 }
 
 NodeId GraphData::add_op(OpHandle op, std::span<const ValueId> operands) {
-  const std::string& path = scopes[scope].path;
   const auto named = [&](const std::exception& error) {
-    return "op '" + std::string(op.name()) + "'" + (path.empty() ? "" : " at '" + path + "'") + ": " +
-           error.what();
+    return here("op '" + std::string(op.name()) + "'") + ": " + error.what();
   };
   Types in, out;
   std::vector<AxisTags> tags;
@@ -150,7 +167,7 @@ NodeId GraphData::add_op(OpHandle op, std::span<const ValueId> operands) {
     for (std::size_t r = 0; r < out.size(); ++r) tags.push_back(flow.give(r));
     for (const TensorType& type : out) {
       if (size_of(type.dtype) == 0)
-        throw UserError("expected results of f32, f64, i32 or bool, got " + text_of(out));
+        throw UserError("expected results of f32, f64, i32 or bool, got " + wafer::text_of(out));
       bytes_of(type);
     }
   } catch (const UserError& error) {

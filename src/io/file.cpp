@@ -20,6 +20,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
+/// Links that Linux follows in one path.
+constexpr int kMostLinks = 40;
 /// Linux moves no more than this in one call.
 constexpr std::size_t kLargestTransfer = std::size_t{1} << 30;
 
@@ -27,11 +29,25 @@ constexpr std::size_t kLargestTransfer = std::size_t{1} << 30;
   throw UserError("file '" + path + "': cannot " + what + ": " + std::system_category().message(code));
 }
 
-/// The file that `path` means once links are followed, so that a rename does not replace a link.
+/// The system would take the name up to its first NUL for another file.
+void check_name(const std::string& path) {
+  if (path.find('\0') != path.npos)
+    throw UserError("file '" + std::string(path.c_str()) +
+                    "': expected a name without NUL characters, got one");
+}
+
+/// The file that `path` means once links are followed, so that a rename does not replace a link; also one
+/// that leads to a file that is not there yet.
 fs::path target_of(const std::string& path) {
+  check_name(path);
   std::error_code error;
-  const fs::path target = fs::weakly_canonical(fs::absolute(path, error), error);
+  fs::path target = fs::weakly_canonical(fs::absolute(path, error), error);
   if (error) fail(path, "resolve the path", error.value());
+  for (int links = 0; fs::is_symlink(fs::symlink_status(target, error)); ++links) {
+    if (links == kMostLinks) fail(path, "resolve the path", ELOOP);
+    target = fs::weakly_canonical(target.parent_path() / fs::read_symlink(target, error), error);
+    if (error) fail(path, "resolve the path", error.value());
+  }
   const fs::file_status status = fs::status(target, error);
   if (fs::is_directory(status)) fail(path, "replace it", EISDIR);
   if (fs::exists(status) && !fs::is_regular_file(status))
@@ -110,8 +126,9 @@ class Folder {
 }  // namespace
 
 // O_NONBLOCK, since opening a pipe would wait for a writer.
-InputFile::InputFile(const std::string& path)
-    : path_(path), descriptor_(open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC)) {
+InputFile::InputFile(const std::string& path) : path_(path), descriptor_(-1) {
+  check_name(path);
+  descriptor_ = open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
   if (descriptor_ < 0) fail(path_, "open", errno);
   struct stat status {};
   const int code = fstat(descriptor_, &status) == 0 ? 0 : errno;

@@ -63,7 +63,7 @@ std::optional<DType> dtype_named(std::string_view name) {
 /// Says which file, and which tensor of it, is at fault.
 class Fault {
  public:
-  explicit Fault(const std::string& path) : prefix_("safetensors file '" + path + "': ") {}
+  explicit Fault(const std::string& path) : prefix_("file '" + path + "': ") {}
   [[noreturn]] void fail(const std::string& what) const { throw UserError(prefix_ + what); }
   [[noreturn]] void fail(std::string_view tensor, const std::string& what) const {
     fail("tensor " + in_quotes(tensor) + ": " + what);
@@ -240,17 +240,19 @@ class HeaderReader final : public nlohmann::json_sax<nlohmann::json> {
 
 /// Reads length and text of the header.
 std::string read_header(InputFile& file, const Fault& fault) {
-  if (file.size() < 8) fault.fail("expected at least 8 bytes, got " + std::to_string(file.size()));
+  if (file.size() < 8)
+    fault.fail("no safetensors file: expected at least 8 bytes, got " + std::to_string(file.size()));
   std::array<std::byte, 8> little_endian;
   file.read(little_endian);
   const auto length = std::bit_cast<std::uint64_t>(little_endian);
   const auto rest = static_cast<std::uint64_t>(file.size() - 8);
   if (length > kLargestHeader || length > rest)
-    fault.fail("expected a header of at most " + std::to_string(std::min(kLargestHeader, rest)) +
-               " bytes, got " + std::to_string(length));
+    fault.fail("no safetensors file: expected a header of at most " +
+               std::to_string(std::min(kLargestHeader, rest)) + " bytes, got " + std::to_string(length));
   std::string header(static_cast<std::size_t>(length), '\0');
   file.read(std::as_writable_bytes(std::span(header)));
-  if (!header.starts_with('{')) fault.fail("expected a JSON header that begins with '{'");
+  if (!header.starts_with('{'))
+    fault.fail("no safetensors file: expected a JSON header that begins with '{'");
   // The parser would take a zero byte for the end and leave unread what follows.
   if (header.find('\0') != header.npos) fault.fail("expected a JSON header, got a zero byte in it");
   return header;

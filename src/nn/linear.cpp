@@ -11,6 +11,7 @@ namespace wafer::inline v0::nn {
 
 Tensor Linear::operator()(Tensor x) const {
   const Graph graph = x.graph();
+  if (name.empty()) throw UserError(graph.data()->here("linear") + ": expected a name, got none");
   const ScopeGuard scope(graph, name);
   if (x.dtype() != DType::f32 || x.rank() < 2 || features < 0) {
     throw UserError("linear at '" + graph.scope() + "': expected f32 of rank >= 2 and features >= 0, got " +

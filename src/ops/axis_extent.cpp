@@ -36,7 +36,7 @@ Tensor element_count(const Tensor& x, std::span<const int> dims) {
   Index fixed = 1;
   std::vector<Index> named;
   for (const int given : dims) {
-    const int dim = normalized_dim(given, value.type.shape.rank());
+    const int dim = data.dim_of(x.value(), given, "element_count");
     const Index axis = value.axes[static_cast<std::size_t>(dim)];
     const Index extent = value.type.shape[dim];
     if (axis >= 0) named.push_back(axis);

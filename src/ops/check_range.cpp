@@ -36,15 +36,22 @@ Alias CheckRange::alias(const Types&) const { return {{0, 0}}; }
 
 void CheckRange::run(const Context& context, Tiles in, Tiles out) const {
   const Tile& x = in[0];
+  // The context names this op, and the layer path that both ops have.
+  const auto where = [&] {
+    std::string text(context.where);
+    const std::size_t at = text.find(name);
+    if (!op.empty() && at != text.npos) text.replace(at, name.size(), op);
+    return text;
+  };
   const auto check = [&](const std::array<Index, kMaxRank>& index) {
     const std::int32_t value = element<std::int32_t>(x, index);
     if (value >= low && value < high) return;
     std::string row;
     for (int d = 0; d < x.rank; ++d) {
-      row += (d == 0 ? "" : ", ") + std::to_string(x.origin[ops::at(d)] + index[ops::at(d)]);
+      row += (d == 0 ? " in row " : ", ") + std::to_string(x.origin[ops::at(d)] + index[ops::at(d)]);
     }
-    throw RunError(std::string(context.where) + ": " + what + " in row " + row + ": expected a value in [" +
-                   std::to_string(low) + ", " + std::to_string(high) + "), got " + std::to_string(value));
+    throw RunError(where() + ": " + what + row + ": expected a value in [" + std::to_string(low) + ", " +
+                   std::to_string(high) + "), got " + std::to_string(value));
   };
   const auto first = static_cast<std::size_t>(along);
   std::array<Index, kMaxRank> extent = x.extent;

@@ -26,12 +26,24 @@ void expect_logits_and_label(const Types& in) {
                   text_of(in[1]));
 }
 
-Tensor checked_label(const Tensor& logits, Tensor label) {
+Tensor checked_label(const OpHandle& op, const Tensor& logits, const Tensor& label) {
+  if (!logits || !label || logits.data() != label.data()) {
+    apply_handle(op, std::vector<Tensor>{logits, label});  // throws
+  }
+  const GraphData& data = *logits.data();
+  try {
+    op.infer({logits.type(), label.type()});
+  } catch (const UserError& error) {
+    throw UserError(data.here("op '" + std::string(op.name()) + "'") + ": " + error.what());
+  }
+  const NodeId source = data.values[label.value()].node;
+  const std::string what = data.nodes[source].kind == NodeKind::op ? "" : " (" + data.where(source) + ")";
   Index along = 0;  // the batch, where there is one
   for (int d = label.rank() - 1; d >= 0; --d) {
     if (axis_of(label, d) >= 0) along = d;
   }
-  return wafer::apply(CheckRange{"label", 0, logits.dim(-1), along}, {std::move(label)}).at(0);
+  const CheckRange check{"label" + what, 0, logits.dim(-1), along, std::string(op.name())};
+  return wafer::apply(check, {label}).at(0);
 }
 
 Index argmax(Index n, const float* x, Index stride) {

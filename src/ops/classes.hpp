@@ -18,9 +18,9 @@ void expect_scores(const TensorType& scores, std::string_view what);
 /// The shape without its last dimension.
 Shape rows_of(const Shape& scores);
 
-/// Labels that are checked, when they run, to be classes of these logits. Throws UserError for logits of rank
-/// 0.
-Tensor checked_label(const Tensor& logits, Tensor label);
+/// Labels that are checked, when they run, to be classes of these logits. Throws UserError where `op`, which
+/// errors name, does not take the two.
+Tensor checked_label(const OpHandle& op, const Tensor& logits, const Tensor& label);
 
 /// Index of the first greatest of n elements; a NaN counts as greatest.
 Index argmax(Index n, const float* x, Index stride);

@@ -56,7 +56,7 @@ Kernels CountCorrect::kernels(const Types& in) const {
 }
 
 Tensor count_correct(Tensor logits, Tensor label) {
-  const Tensor checked = ops::checked_label(logits, std::move(label));
+  const Tensor checked = ops::checked_label(OpHandle(CountCorrect{}), logits, label);
   return apply(CountCorrect{}, {std::move(logits), checked}).at(0);
 }
 

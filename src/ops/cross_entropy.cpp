@@ -140,7 +140,7 @@ Kernels SoftmaxCrossEntropyGradient::kernels(const Types& in) const {
 }
 
 Tensor cross_entropy(Tensor logits, Tensor label) {
-  const Tensor checked = ops::checked_label(logits, std::move(label));
+  const Tensor checked = ops::checked_label(OpHandle(SoftmaxCrossEntropy{}), logits, label);
   return mean(apply(SoftmaxCrossEntropy{}, {std::move(logits), checked}).at(0));
 }
 

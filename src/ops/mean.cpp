@@ -20,11 +20,12 @@ Tensor mean(Tensor x) {
 }
 
 Tensor mean(Tensor x, const std::vector<int>& dims) {
-  if (ops::normalized_dims(dims, x.rank()).size() == ops::at(x.rank())) return mean(x);
+  if (ops::normalized_dims(x, dims, "mean").size() == ops::at(x.rank())) return mean(x);
   return sum(x, dims) / cast(element_count(x, dims), DType::f32);
 }
 
 Tensor mean_keep(Tensor x, const std::vector<int>& dims) {
+  ops::normalized_dims(x, dims, "mean_keep");  // so that a fault is named after this function
   return sum_keep(x, dims) / cast(element_count(x, dims), DType::f32);
 }
 

@@ -180,7 +180,7 @@ Tensor sum(Tensor x) { return x.rank() == 0 ? x : cast(sum_all(x), DType::f32); 
 
 Tensor sum_keep(Tensor x, const std::vector<int>& dims) {
   const Shape shape = x.shape();
-  std::vector<Index> summed = ops::normalized_dims(dims, shape.rank());
+  std::vector<Index> summed = ops::normalized_dims(x, dims, "sum_keep");
   const std::vector<Index> kept = summed_shape(shape, summed, true);
   if (summed.size() == ops::at(shape.rank())) return reshape(sum(x), kept);
   if (summed.size() > 1 && summed.back() == shape.rank() - 1) {
@@ -192,7 +192,7 @@ Tensor sum_keep(Tensor x, const std::vector<int>& dims) {
 
 Tensor sum(Tensor x, const std::vector<int>& dims) {
   const Shape shape = x.shape();
-  const std::vector<Index> summed = ops::normalized_dims(dims, shape.rank());
+  const std::vector<Index> summed = ops::normalized_dims(x, dims, "sum");
   if (summed.size() == ops::at(shape.rank())) return sum(x);
   if (summed.empty()) return x;
   const bool last_of_several = summed.size() > 1 && summed.back() == shape.rank() - 1;

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ops/support.hpp"
 
-#include <wafer/graph/graph_data.hpp>
+#include <wafer/graph/graph.hpp>
 
 #include <algorithm>
 #include <string>
@@ -21,13 +21,16 @@ void expect_dtype(const Types& in, std::size_t i, DType dtype, std::string_view 
                   text_of(in[i]));
 }
 
-std::vector<Index> normalized_dims(const std::vector<int>& dims, int rank) {
+std::vector<Index> normalized_dims(const Tensor& x, const std::vector<int>& dims, std::string_view who) {
+  const Graph graph = x.graph();
+  const GraphData& data = *graph.data();
   std::vector<Index> sorted;
-  for (int dim : dims) sorted.push_back(normalized_dim(dim, rank));
+  for (int dim : dims) sorted.push_back(data.dim_of(x.value(), dim, who));
   std::sort(sorted.begin(), sorted.end());
   const auto twice = std::adjacent_find(sorted.begin(), sorted.end());
   if (twice != sorted.end()) {
-    throw UserError("expected each dimension once, got dimension " + std::to_string(*twice) + " twice");
+    throw UserError(data.here(who) + ": expected each dimension once, got " + std::to_string(*twice) +
+                    " twice, of " + data.text_of(x.value()));
   }
   return sorted;
 }

@@ -23,8 +23,9 @@ void expect_inputs(const Types& in, std::size_t count);
 /// Throws UserError unless input `i` has this dtype; `what` names the input ("logits").
 void expect_dtype(const Types& in, std::size_t i, DType dtype, std::string_view what);
 
-/// `dims` counted from the front, ascending. Throws UserError where one is out of range or named twice.
-std::vector<Index> normalized_dims(const std::vector<int>& dims, int rank);
+/// `dims` of x counted from the front, ascending. Throws UserError, naming the function `who`, where one is
+/// out of range or comes twice.
+std::vector<Index> normalized_dims(const Tensor& x, const std::vector<int>& dims, std::string_view who);
 
 /// The named axis that a dimension follows, or -1.
 int axis_of(const Tensor& x, int dim);

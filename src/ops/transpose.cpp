@@ -62,8 +62,9 @@ Gradients Transpose::gradient(Inputs, Outputs, Cotangents cotangents) const {
 }
 
 Tensor transpose(Tensor x, const std::vector<int>& permutation) {
+  const Graph graph = x.graph();
   std::vector<Index> order;
-  for (int dim : permutation) order.push_back(normalized_dim(dim, x.rank()));
+  for (int dim : permutation) order.push_back(graph.data()->dim_of(x.value(), dim, "transpose"));
   return apply(Transpose{order}, {std::move(x)}).at(0);
 }
 

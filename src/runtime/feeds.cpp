@@ -1,5 +1,6 @@
 // SPDX-FileCopyrightText: The wafer authors
 // SPDX-License-Identifier: Apache-2.0
+#include "runtime/names.hpp"
 #include "runtime/session_state.hpp"
 
 #include <wafer/error.hpp>
@@ -63,7 +64,8 @@ class FeedTaker {
     const int f = known ? feed_of_[static_cast<std::size_t>(input)] : -1;
     if (f < 0)
       fail(known ? state_.inputs[static_cast<std::size_t>(input)] : std::string(feed.name),
-           "an input of this step", "one that it does not read");
+           "an input of this step, " + one_of(program_.feeds, &FeedRecord::name),
+           "one that it does not read");
     const std::string& name = program_.feeds[static_cast<std::size_t>(f)].name;
     if (state_.fed[static_cast<std::size_t>(f)]) fail(name, "one feed", "two");
     const DType dtype = buffer(static_cast<std::size_t>(f)).dtype;

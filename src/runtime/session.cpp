@@ -1,5 +1,6 @@
 // SPDX-FileCopyrightText: The wafer authors
 // SPDX-License-Identifier: Apache-2.0
+#include "runtime/names.hpp"
 #include "runtime/session_state.hpp"
 
 #include <wafer/error.hpp>
@@ -9,6 +10,20 @@
 #include <algorithm>
 
 namespace wafer::inline v0 {
+
+namespace {
+
+std::string cpp_type_of(DType dtype) {
+  switch (dtype) {
+    case DType::f32: return "float";
+    case DType::f64: return "double";
+    case DType::i32: return "std::int32_t";
+    case DType::boolean: return "bool";
+  }
+  return "?";
+}
+
+}  // namespace
 
 double FetchedTensor::scalar() const {
   if (type_.shape.size() != 1) {
@@ -25,8 +40,8 @@ double FetchedTensor::scalar() const {
 
 void FetchedTensor::check(DType asked) const {
   if (asked != type_.dtype) {
-    throw RunError("result '" + std::string(name_) + "': expected to be read as " +
-                   std::string(wafer::name_of(type_.dtype)) + ", got " + std::string(wafer::name_of(asked)));
+    throw RunError("result '" + std::string(name_) + "' is " + text_of(type_) + ": expected to be read as " +
+                   cpp_type_of(type_.dtype) + ", got a read as " + cpp_type_of(asked));
   }
 }
 
@@ -35,7 +50,9 @@ FetchedTensor Result::operator[](std::string_view name) const {
     throw RunError("result '" + std::string(name) + "': expected one of a step, got an empty handle");
   if (generation_ != state_->generation) {
     throw RunError("result '" + std::string(name) +
-                   "': expected one of the session's last step, got a stale one");
+                   "': expected one of the session's last step, got one of step '" +
+                   state_->data->programs[program_].name +
+                   "' that is stale: another step has begun since (one that throws counts too)");
   }
   const ExecutableData& data = *state_->data;
   for (const FetchRecord& fetch : data.programs[program_].fetches) {
@@ -48,8 +65,9 @@ FetchedTensor Result::operator[](std::string_view name) const {
     const Shape shape(std::span<const Index>(extents.data(), static_cast<std::size_t>(buffer.rank)));
     return FetchedTensor(state_->run.dram.data() + buffer.offset, {buffer.dtype, shape}, fetch.name);
   }
-  throw RunError("result '" + std::string(name) + "': expected a name that step '" +
-                 data.programs[program_].name + "' fetches, got another");
+  throw RunError("result '" + std::string(name) + "': expected what step '" + data.programs[program_].name +
+                 "' fetches, " + one_of(data.programs[program_].fetches, &FetchRecord::name) +
+                 ", got another name");
 }
 
 Session::Session(Executable executable, SessionOptions options)
@@ -92,7 +110,7 @@ Result Session::step(StepHandle handle, std::initializer_list<Feed> feeds, StopR
 Result Session::step(std::initializer_list<Feed> feeds, StopRequest stop) {
   if (state_->data->programs.size() != 1) {
     throw RunError("step: expected the name of one of " + std::to_string(state_->data->programs.size()) +
-                   " steps, got none");
+                   " steps, " + one_of(state_->data->programs, &ProgramRecord::name) + ", got none");
   }
   return step(StepHandle{0, state_->data.get()}, std::span<const Feed>(feeds.begin(), feeds.size()), stop);
 }
@@ -100,7 +118,8 @@ Result Session::step(std::initializer_list<Feed> feeds, StopRequest stop) {
 InputHandle Session::bind(std::string_view input) const {
   const auto at = std::find(state_->inputs.begin(), state_->inputs.end(), input);
   if (at == state_->inputs.end()) {
-    throw RunError("input '" + std::string(input) + "': expected one that a step reads, got another name");
+    throw RunError("input '" + std::string(input) + "': expected what a step reads, " +
+                   one_of({state_->inputs.begin(), state_->inputs.end()}) + ", got another name");
   }
   return {static_cast<int>(at - state_->inputs.begin()), state_->data.get()};
 }
@@ -163,19 +182,20 @@ void Session::save(const std::string& path) const {
 
 void Session::load(const std::string& path) {
   const io::SafetensorsFile file(path);
+  const std::string at = "file '" + path + "': ";
   const BusyGuard guard(*state_);
   std::vector<std::pair<std::uint32_t, const io::Entry*>> found;
   for (const VariableRecord& variable : state_->data->variables) {
     if (!variable.trained) continue;
     const io::Entry* entry = file.find(variable.path);
     const Shape shape = state_->shape_of(variable.buffer);
-    if (!entry) throw UserError(path + ": expected parameter '" + variable.path + "', got a file without it");
+    if (!entry) throw UserError(at + "expected parameter '" + variable.path + "', got a file without it");
     const bool same = std::equal(entry->shape.begin(), entry->shape.end(), shape.begin(), shape.end());
     if (!same || entry->dtype != DType::f32) {
       std::string got = std::string(wafer::name_of(entry->dtype)) + "[";
       for (std::size_t d = 0; d < entry->shape.size(); ++d)
         got += (d ? ", " : "") + std::to_string(entry->shape[d]);
-      throw UserError(path + ": expected parameter '" + variable.path + "' as f32" + shape.text() + ", got " +
+      throw UserError(at + "expected parameter '" + variable.path + "' as f32" + shape.text() + ", got " +
                       got + "]");
     }
     found.emplace_back(variable.buffer, entry);
@@ -184,7 +204,7 @@ void Session::load(const std::string& path) {
     for (const io::Entry& entry : file.entries()) {
       const bool known =
           std::any_of(found.begin(), found.end(), [&](const auto& f) { return f.second == &entry; });
-      if (!known) throw UserError(path + ": expected parameters of the plan only, got '" + entry.name + "'");
+      if (!known) throw UserError(at + "expected parameters of the plan only, got '" + entry.name + "'");
     }
   }
   for (const auto& [buffer, entry] : found) state_->write(buffer, entry->data.data());

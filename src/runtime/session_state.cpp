@@ -4,6 +4,7 @@
 
 #include "core/float_environment.hpp"
 #include "core/initialize.hpp"
+#include "runtime/names.hpp"
 
 #include <wafer/core/cpus.hpp>
 #include <wafer/error.hpp>
@@ -102,20 +103,19 @@ SessionState::SessionState(std::shared_ptr<const ExecutableData> executable, con
 }
 
 std::size_t SessionState::program_index(std::string_view name) const {
-  std::string known;
   for (std::size_t i = 0; i < data->programs.size(); ++i) {
     if (data->programs[i].name == name) return i;
-    known += (i ? ", '" : "'") + data->programs[i].name + "'";
   }
-  throw RunError("step '" + std::string(name) + "': expected one of " + known);
+  throw RunError("step '" + std::string(name) + "': expected " +
+                 one_of(data->programs, &ProgramRecord::name) + ", got another name");
 }
 
 const VariableRecord& SessionState::variable(std::string_view path) const {
   for (const VariableRecord& variable : data->variables) {
     if (variable.path == path) return variable;
   }
-  throw RunError("parameter '" + std::string(path) + "': expected one of the plan's " +
-                 std::to_string(data->variables.size()) + " variables, got an unknown path");
+  throw RunError("parameter '" + std::string(path) + "': expected " +
+                 one_of(data->variables, &VariableRecord::path) + ", got another path");
 }
 
 Shape SessionState::shape_of(std::uint32_t buffer) const {

@@ -78,7 +78,7 @@ void Executor::Worker::run() {
     slot_.ticket.store(ticket, std::memory_order_release);
     try {
       if (ticket < commit && executor_.stop_.stop_requested())
-        throw RunError("step: cancelled by its stop token");
+        throw RunError("step '" + executor_.program_->name + "': cancelled by its stop token");
       const Claim claim = locate(ticket);
       const ActionRecord& action = executor_.program_->actions[claim.action];
       const Place place = executor_.place_of(action, claim.instance, claim.micro_batch);

@@ -7,15 +7,46 @@
 #include <oneapi/tbb/task_arena.h>
 #include <oneapi/tbb/task_group.h>
 
+#include <wafer/error.hpp>
+
 #include <algorithm>
+#include <atomic>
 #include <optional>
+#include <string>
+#include <system_error>
+#include <thread>
+#include <vector>
 
 // Built without the thread sanitizer, which cannot see into Debian's oneTBB. Everything that workers share is
 // passed through atomics of our own (see the executor), so nothing is hidden by that.
 namespace wafer::inline v0 {
 
+namespace {
+
+// oneTBB ends the process where the system refuses it a thread; so the system is asked first.
+void expect_threads(int count) {
+  std::atomic<bool> enough{false};
+  std::vector<std::thread> threads;
+  std::string reason;
+  try {
+    threads.reserve(static_cast<std::size_t>(count));
+    while (static_cast<int>(threads.size()) < count) threads.emplace_back([&] { enough.wait(false); });
+  } catch (const std::system_error& error) {
+    reason = error.what();
+  }
+  enough.store(true);
+  enough.notify_all();
+  for (std::thread& thread : threads) thread.join();
+  if (reason.empty()) return;
+  throw RunError("threads: expected " + std::to_string(count) + " from the system beside the caller's, got " +
+                 std::to_string(threads.size()) + ": " + reason);
+}
+
+}  // namespace
+
 struct Workers::Pool {
   explicit Pool(int threads) {
+    expect_threads(threads - 1);
     using Control = tbb::global_control;
     if (threads > tbb::info::default_concurrency())
       more.emplace(Control::max_allowed_parallelism, static_cast<std::size_t>(threads));

@@ -135,6 +135,8 @@ for compiler in g++ clang++; do
     expect "$flag in the host is refused, $compiler" refused "wafer needs NaN and infinity" \
       "${build[@]}" $flag "${cflags[@]}" "${libs[@]}"
   done
+  expect "C++17 in the host is refused, $compiler" refused "wafer needs C++20" \
+    "${build[@]}" -std=c++17 "${cflags[@]}" "${libs[@]}"
 done
 
 # What would be fed transposed, with gaps, or not at all says so when compiling.

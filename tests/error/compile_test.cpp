@@ -33,6 +33,27 @@ TEST_CASE("limits of memory name what is needed and what weighs most") {
   expect_message<UserError>([&] { Fabric::mesh(2, 2, {.sram = 0}); }, {"mesh", "0"});
 }
 
+TEST_CASE("what a block holds of a tensor is told from the whole") {
+  Graph g;
+  const Axis batch = g.axis("batch", 4);
+  const Tensor x = g.input("x", {batch, 32});
+  const Tensor h = x | nn::Linear{64, "h1"} | Relu{} | nn::Linear{64, "h2"} | Relu{};
+  h.split(-1, Mesh::columns);
+  const Request request = minimize(mean(square(h)), SGD{});
+  expect_message<CompileError>(
+      [&] { compile(request, Fabric::mesh(2, 2), {.sram_limit = 1024}); },
+      {"f32[64, 32] of parameter 'h1.weight' 8192 bytes",
+       "f32[64, 64] of parameter 'h2.weight' (its piece [32, 64] in each block) 8192"});
+}
+
+TEST_CASE("a plan predicts the time of each step") {
+  const Network n;
+  CHECK_THAT(compile(n.requests(), Fabric::host()).plan().text(),
+             Catch::Matchers::ContainsSubstring("  predicted    step 'train' ") &&
+                 Catch::Matchers::ContainsSubstring(" ms, step 'predict' ") &&
+                 Catch::Matchers::EndsWith(" ms, by an uncalibrated cost model\n"));
+}
+
 TEST_CASE("options that cannot be met are named") {
   const Network n;
   const std::vector<NamedRequest> requests = n.requests();
@@ -90,5 +111,6 @@ TEST_CASE("split hints that cannot be met are named, with op and path") {
       [&] {
         compile({{"s", fetch("y", y)}}, mesh);
       },
-      {"split", "dimension 1", "wafer.relu", "'tiny'", "two units", "got 1"});
+      {"split", "dimension 1", "wafer.relu", "'tiny'", "an extent of at least 2 to cut",
+       "at least 1 element,", "got an extent of 1"});
 }

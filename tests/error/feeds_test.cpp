@@ -3,6 +3,7 @@
 #include "fixture.hpp"
 
 #include <limits>
+#include <stop_token>
 
 using namespace error_test;
 
@@ -26,7 +27,8 @@ TEST_CASE("labels out of range name row, value and valid range, and change nothi
             [&] {
               session.step("train", {{"x", features()}, {"label", wrong}});
             },
-            {"wafer.check_range", "label", "row 2", "[0, 3)", std::to_string(bad)});
+            {"op 'wafer.softmax_cross_entropy' at 'score'", "label (input 'label')", "row 2", "[0, 3)",
+             std::to_string(bad)});
       }
       unharmed.check();
     }
@@ -48,7 +50,8 @@ TEST_CASE("of several labels out of range the first one is named, whatever the p
           const std::string message = message_of<RunError>([&] {
             session.step("train", {{"x", features()}, {"label", wrong}});
           });
-          first += message.find("label in row 1: expected a value in [0, 3), got 7") != std::string::npos;
+          first += message.find("label (input 'label') in row 1: expected a value in [0, 3), got 7") !=
+                   std::string::npos;
         }
         CHECK(first == 50);
       }
@@ -87,14 +90,14 @@ TEST_CASE("the first label out of range is the first along its named axis") {
     for (Index micro_batches : {1, 2}) {
       for (Index workers : {1, 8}) {
         INFO("parts " << parts << ", micro_batches " << micro_batches << ", workers " << workers);
-        CHECK_THAT(
-            message(true, parts, micro_batches, workers),
-            Catch::Matchers::ContainsSubstring("label in row 1, 3: expected a value in [0, 3), got 10"));
+        CHECK_THAT(message(true, parts, micro_batches, workers),
+                   Catch::Matchers::ContainsSubstring(
+                       "label (input 'label') in row 1, 3: expected a value in [0, 3), got 10"));
         // The gradient of fc1 sums over time first: then it takes the batch in one piece.
         if (micro_batches > 1) continue;
-        CHECK_THAT(
-            message(false, parts, micro_batches, workers),
-            Catch::Matchers::ContainsSubstring("label in row 3, 1: expected a value in [0, 3), got 10"));
+        CHECK_THAT(message(false, parts, micro_batches, workers),
+                   Catch::Matchers::ContainsSubstring(
+                       "label (input 'label') in row 3, 1: expected a value in [0, 3), got 10"));
       }
     }
   }
@@ -114,7 +117,7 @@ TEST_CASE("feeds that are missing, unknown, doubled or of another type or size")
     expect({x}, {"'train'", "'label'", "a feed", "none"});
     expect({}, {"'train'", "'x'", "a feed", "none"});
     expect({x, label, x}, {"'x'", "one feed", "two"});
-    expect({x, label, {"y", features()}}, {"'y'", "input of this step"});
+    expect({x, label, {"y", features()}}, {"'y'", "input of this step, one of 'x', 'label'"});
     expect({x, {"label", features()}}, {"'label'", "i32", "f32"});
     expect({{"x", labels()}, label}, {"'x'", "f32", "i32"});
     const std::vector<float> odd(19), long_one(25), none;
@@ -130,7 +133,7 @@ TEST_CASE("feeds that are missing, unknown, doubled or of another type or size")
     expect({{"x", features(), Shape{3, 5}}, label}, {"'x'", "15", "20"});
     expect_message<RunError>([&] { session.step("predict", {x, label}); }, {"'predict'", "'label'"});
     expect_message<RunError>([&] { session.step("test", {x, label}); }, {"'test'", "'train', 'predict'"});
-    expect_message<RunError>([&] { session.step({x, label}); }, {"name", "2 steps"});
+    expect_message<RunError>([&] { session.step({x, label}); }, {"name", "2 steps", "'train', 'predict'"});
     unharmed.check();
   }
 }
@@ -153,7 +156,7 @@ TEST_CASE("handles of another executable are refused") {
         session.step("train", {{InputHandle{}, features()}, {"label", labels()}});
       },
       {"input of this step"});
-  expect_message<RunError>([&] { session.bind("y"); }, {"'y'"});
+  expect_message<RunError>([&] { session.bind("y"); }, {"'y'", "one of 'x', 'label'"});
   expect_message<RunError>([&] { session.bind_step("test"); }, {"'test'", "'train'"});
   unharmed.check();
   CHECK_NOTHROW(session.step(sibling.bind_step("train"), feeds(sibling)));
@@ -167,15 +170,18 @@ TEST_CASE("results: what was not fetched, is of another type, or is stale") {
   Result result;
   expect_message<RunError>([&] { result["loss"]; }, {"'loss'", "empty"});
   result = session.step("predict", {{"x", features()}});
-  expect_message<RunError>([&] { result["loss"]; }, {"'loss'", "'predict'"});
+  expect_message<RunError>([&] { result["loss"]; }, {"'loss'", "step 'predict' fetches", "one of 'logits'"});
   expect_message<RunError>([&] { result["logits"].scalar(); }, {"'logits'", "one element", "f32[4, 3]"});
-  expect_message<RunError>([&] { result["logits"].values<std::int32_t>(); }, {"'logits'", "f32", "i32"});
+  expect_message<RunError>([&] { result["logits"].values<std::int32_t>(); },
+                           {"'logits' is f32[4, 3]", "read as float", "read as std::int32_t"});
   CHECK(result["logits"].values<float>().size() == 12);
   CHECK_THROWS_AS(session.step("predict", {}), RunError);
-  expect_message<RunError>([&] { result["logits"]; }, {"'logits'", "stale"});
+  expect_message<RunError>([&] { result["logits"]; },
+                           {"'logits'", "stale", "step 'predict'", "another step has begun since"});
   result = session.step("predict", {{"x", features()}});
   session.step("predict", {{"x", features()}});
-  expect_message<RunError>([&] { result["logits"]; }, {"'logits'", "stale"});
+  expect_message<RunError>([&] { result["logits"]; },
+                           {"'logits'", "stale", "step 'predict'", "another step has begun since"});
   unharmed.check();
 }
 
@@ -194,11 +200,37 @@ TEST_CASE("variables: unknown paths and wrong sizes") {
   const Executable executable = compile(n.requests(), Fabric::host());
   Session session{executable};
   Unharmed unharmed(session, executable);
-  expect_message<RunError>([&] { session.get("fc2.weight"); }, {"'fc2.weight'"});
+  expect_message<RunError>([&] { session.get("fc2.weight"); },
+                           {"'fc2.weight'", "one of 'fc1.weight', 'fc1.bias'", "got another path"});
+  expect_message<RunError>([&] { session.shape("fc2.weight"); }, {"'fc2.weight'", "one of 'fc1.weight'"});
   expect_message<RunError>([&] { session.set("fc2.weight", features()); }, {"'fc2.weight'"});
   expect_message<RunError>([&] { session.set("fc1.weight", features()); },
                            {"'fc1.weight'", "40", "[8, 5]", "20"});
   unharmed.check();
   expect_message<RunError>([&] { (Session{executable, {.threads = -1}}); }, {"threads", "-1"});
   expect_message<RunError>([&] { (Session{executable, {.threads = 100000}}); }, {"threads", "100000"});
+}
+
+TEST_CASE("of many names a message lists the first few") {
+  Graph g;
+  Request request;
+  const Tensor x = g.input("x", {1});
+  for (int i = 0; i < 11; ++i) request = request.fetch("y" + std::to_string(i), relu(x));
+  Session session{compile(request, Fabric::host())};
+  const std::vector<float> one{1};
+  const Result result = session.step({{"x", one}});
+  expect_message<RunError>([&] { result["y"]; }, {"one of 'y0', 'y1'", "'y7', and 3 more"});
+  expect_message<RunError>([&] { session.get("w"); }, {"none, since there are none"});
+}
+
+TEST_CASE("a cancelled step is named") {
+  const Network n;
+  Session session{compile(n.requests(), Fabric::host())};
+  std::stop_source source;
+  source.request_stop();
+  expect_message<RunError>(
+      [&] {
+        session.step("predict", {{"x", features()}}, source.get_token());
+      },
+      {"step 'predict': cancelled"});
 }

@@ -46,7 +46,7 @@ TEST_CASE("files that do not fit change no weight") {
     };
     std::vector<Saved> tensors = all();
     tensors.pop_back();
-    refused(write(folder, tensors), {"made.safetensors", "'head.bias'", "without"});
+    refused(write(folder, tensors), {"file '", "made.safetensors': ", "'head.bias'", "without"});
     tensors = all();
     tensors.push_back({"tail", {1}, {5}});
     refused(write(folder, tensors), {"made.safetensors", "'tail'"});
@@ -56,6 +56,8 @@ TEST_CASE("files that do not fit change no weight") {
     tensors = all();
     tensors[3].shape = {1, 3};
     refused(write(folder, tensors), {"'head.bias'", "[3]", "[1, 3]"});
+    refused(folder.write("README.md", "# A text\n\nof some words."),
+            {"file '", "README.md': no safetensors file: expected a header"});
     refused(folder.path("missing.safetensors"), {"missing.safetensors"});
 
     session.save(folder.path("good.safetensors"));
@@ -84,4 +86,10 @@ TEST_CASE("a file that cannot be written") {
   Session session{compile(n.requests(), Fabric::host())};
   expect_message<UserError>([&] { session.save(folder.path("no/such/folder.safetensors")); }, {"no/such"});
   CHECK(folder.names().empty());
+}
+
+TEST_CASE("a missing folder of Fashion-MNIST names the package that has it") {
+  const TempFolder folder;
+  expect_message<UserError>([&] { data::fashion_mnist(folder.path("none"), "train"); },
+                            {"fashion_mnist", "none'", "dataset-fashion-mnist", "/usr/share/datasets"});
 }

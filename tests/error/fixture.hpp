@@ -32,7 +32,7 @@ struct Network {
   Tensor label = graph.input("label", {batch}, DType::i32);
   Tensor hidden = x | nn::Linear{8, "fc1"} | Relu{};
   Tensor logits = hidden | nn::Linear{3, "head"};
-  Tensor loss = logits | cross_entropy(label);
+  Tensor loss = logits | in_scope("score", cross_entropy(label));
 
   std::vector<NamedRequest> requests() const {
     return {{"train", minimize(loss, SGD{.lr = 0.1, .momentum = 0.9}).fetch("loss", loss)},

@@ -161,6 +161,18 @@ TEST_CASE("an op without a gradient between loss and parameters") {
   CHECK_NOTHROW(compile({{"predict", fetch("rounded", rounded)}}, Fabric::host()));
 }
 
+TEST_CASE("a gradient that stops before the parameters") {
+  Graph g;
+  const Tensor w = parameter(g, "w", {4, 3}, Init::zeros());
+  const Tensor loss = mean(cast(w | in_scope("pick", Argmax{}), DType::f32));
+  expect_message<UserError>(
+      [&] {
+        compile({{"train", minimize(loss, SGD{})}}, Fabric::host());
+      },
+      {"step 'train': minimize: ", "stops at op 'wafer.cast', which passes none on",
+       "parameter 'w' -> op 'wafer.argmax' at 'pick' -> op 'wafer.cast'", "-> loss"});
+}
+
 TEST_CASE("two types of ops under one name") {
   Graph g;
   const Tensor x = g.input("x", {4, 5});
@@ -169,5 +181,25 @@ TEST_CASE("two types of ops under one name") {
       [&] {
         compile({{"s", fetch("y", y)}}, Fabric::host());
       },
-      {"test.same", "one::Same", "two::Same"});
+      {"test.same", "got two: one::Same and two::Same"});
+}
+
+TEST_CASE("dimensions out of range name function, layer path and tensor") {
+  Graph g;
+  const Tensor x = g.input("x", {4, 5});
+  const Tensor h = x | in_scope("enc", Relu{});
+  expect_message<UserError>([&] { x.dim(9); }, {"dim: ", "from -2 to 1", "got 9 of f32[4, 5] of input 'x'"});
+  expect_message<UserError>([&] { h.split(-3, Mesh::rows); },
+                            {"split: ", "-3 of f32[4, 5] of op 'wafer.relu' at 'enc'"});
+  expect_message<UserError>([&] { x | in_scope("dec", [](Tensor y) { return sum(y, {4}); }); },
+                            {"sum at 'dec': ", "from -2 to 1", "got 4 of f32[4, 5] of input 'x'"});
+  expect_message<UserError>(
+      [&] {
+        sum(x, {1, -1});
+      },
+      {"sum: ", "each dimension once", "f32[4, 5] of input 'x'"});
+  expect_message<UserError>([&] { mean(x, {2}); }, {"mean: ", "got 2"});
+  expect_message<UserError>([&] { mean_keep(x, {2}); }, {"mean_keep: ", "got 2"});
+  expect_message<UserError>([&] { transpose(x, {0, 2}); }, {"transpose: ", "got 2"});
+  expect_message<UserError>([&] { g.constant(1).dim(0); }, {"dim: ", "with dimensions", "f32[] of constant"});
 }

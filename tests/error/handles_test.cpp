@@ -44,6 +44,9 @@ TEST_CASE("names that are empty, and numbers that are none") {
   Graph g;
   const Tensor x = g.input("x", {4, 3});
   expect_message<UserError>([&] { g.axis("", 4); }, {"axis", "a name", "none"});
+  expect_message<UserError>([&] { x | nn::Linear{4, ""}; }, {"linear: ", "a name", "none"});
+  expect_message<UserError>([&] { x | in_scope("enc", nn::Linear{4, ""}); }, {"linear at 'enc': ", "a name"});
+  expect_message<UserError>([&] { x | in_scope("", Relu{}); }, {"scope: ", "a name"});
   expect_message<UserError>([&] { g.input("", {4}); }, {"input", "a name", "none"});
   expect_message<UserError>([&] { x.split(0, static_cast<Mesh>(9)); }, {"split", "Mesh::rows", "9"});
   expect_message<UserError>([&] { g.constant(1, static_cast<DType>(77)); }, {"constant", "77"});

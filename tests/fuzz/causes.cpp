@@ -62,8 +62,9 @@ std::string cause_of(const CompileError& error) {
           {"hint: batch and feature in one direction",
            {"split of dimension ", "expected batch and feature on two directions of the mesh"}},
           {"hint: no op can be cut", {"split of dimension ", "expected a dimension that ops can be cut in"}},
-          {"hint: no dimension of its own, or too small",
-           {"split of dimension ", "expected a dimension of its own with at least two units of"}},
+          {"hint: no dimension of its own",
+           {"split of dimension ", "expected a dimension that all ops cut in the same way"}},
+          {"hint: too small to cut", {"split of dimension ", "to cut, since each piece takes at least"}},
           {"hint: two features",
            {"split of dimension ", "expected one feature dimension to cut besides the batch"}},
       });

@@ -116,8 +116,8 @@ TEST_CASE("sums hold what every op holds") {
 TEST_CASE("sums refuse what does not fit") {
   Fixture f;
   const Tensor x = f(counting({2, 3}));
-  CHECK_THROWS_WITH(sum(x, {2}), ContainsSubstring("rank 2, got 2"));
-  CHECK_THROWS_WITH(sum(x, {0, -2}), ContainsSubstring("dimension 0 twice"));
+  CHECK_THROWS_WITH(sum(x, {2}), ContainsSubstring("from -2 to 1, got 2"));
+  CHECK_THROWS_WITH(sum(x, {0, -2}), ContainsSubstring("got 0 twice"));
   CHECK_THROWS_WITH(apply(Sum{{0, 1}, false}, {x}),
                     ContainsSubstring("wafer.sum") && ContainsSubstring("last dimension alone"));
   CHECK_THROWS_AS(apply(Sum{}, {x}), UserError);

@@ -125,7 +125,7 @@ TEST_CASE("Eigen: wrong shapes and types are typed errors") {
   expect_message<RunError>([&] { session.step("train", {feed("x", Labels::Ones(4).eval())}); },
                            {"'x'", "f32", "i32"});
   const Result seen = session.step("look", {feed(session.bind("x"), x), feed("label", kLabels)});
-  expect_message<RunError>([&] { as_matrix<std::int32_t>(seen["y"]); }, {"'y'", "f32", "i32"});
+  expect_message<RunError>([&] { as_matrix<std::int32_t>(seen["y"]); }, {"'y'", "f32", "std::int32_t"});
   expect_message<RunError>([&] { as_vector(seen["y"]); }, {"result 'y'", "rank 0 or 1", "[4, 2]"});
   expect_message<RunError>([&] { as_matrix(seen["cube"]); },
                            {"result 'cube'", "rank 0, 1 or 2", "[1, 2, 3]"});

@@ -110,6 +110,10 @@ TEST_CASE("damaged gzip data is refused") {
   check_refused(damaged, "damaged gzip data");
 }
 
+TEST_CASE("what is no IDX file says so") {
+  check_refused("# A text", "': no IDX file: expected the first two");
+}
+
 TEST_CASE("a file that is missing or a folder is refused") {
   const TempFolder folder;
   CHECK_THAT(message_of<UserError>([&] { data::read_idx(folder.path("none")); }),

@@ -33,8 +33,8 @@ struct MemoryPlan {
   double over(const MemoryLimits& limits) const;
   /// "expected at most 256 bytes of SRAM in each block, got 1984; ...": of that limit, and the largest
   /// tensors of the fullest moment.
-  std::string shortage(const Step& step, const Communication& communication, const StepSchedule& schedule,
-                       const MemoryLimits& limits) const;
+  std::string shortage(const Step& step, const Partition& partition, const Communication& communication,
+                       const StepSchedule& schedule, const MemoryLimits& limits) const;
 
   /// Throws InternalError where two buffers that live at one time share a byte; written without the planner's
   /// tables.

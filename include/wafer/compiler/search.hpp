@@ -18,9 +18,9 @@ std::vector<Choices> candidates(const Step& step, const StepFactors& factors, co
 /// rows. None where an op needs the batch in one piece.
 std::vector<Index> further_micro_batches(const Step& step);
 
-/// Seconds of one step by the cost model: work of the busiest block by the roofline, and the data that it
+/// Seconds of each program by the cost model: work of the busiest block by the roofline, and the data that it
 /// waits for.
-double predicted_seconds(const Step& step, const Partition& partition, const Communication& communication,
-                         const Fabric& fabric);
+std::vector<double> predicted_seconds(const Step& step, const Partition& partition,
+                                      const Communication& communication, const Fabric& fabric);
 
 }  // namespace wafer::inline v0

@@ -71,6 +71,10 @@ Step derive_step(std::span<const NamedRequest> requests);
 /// gradient.
 Tensors gradients_of(const Tensor& loss, std::span<const Tensor> values);
 
+/// Where no gradient flows to any of `values`, which the loss depends on: the op that passes none on, and the
+/// way through it, for messages. Adds ops as gradients_of does.
+std::string stop_of_gradients(const Tensor& loss, std::span<const Tensor> values);
+
 /// Nodes that `roots` depend on, producers first, operands left to right.
 std::vector<NodeId> walk(const GraphData& graph, std::span<const ValueId> roots);
 

@@ -91,6 +91,13 @@ struct GraphData {
   }
   /// "op 'wafer.matmul' at 'enc.fc1'", "input 'image'", "parameter 'fc1.weight'": for messages.
   std::string where(NodeId node) const;
+  /// "f32[4, 3] of input 'image'": for messages.
+  std::string text_of(ValueId value) const;
+  /// "sum at 'enc.fc1'", in the current scope: for messages.
+  std::string here(std::string_view who) const;
+  /// `dim` of a value, counted from the end where negative. Throws UserError out of range; `who` was given
+  /// it.
+  int dim_of(ValueId value, int dim, std::string_view who) const;
   /// Whether an axis is one that this graph made.
   bool has(const Axis& axis) const;
 

@@ -17,11 +17,14 @@ struct CheckRange {
   std::string what = "value";
   Index low = 0, high = 0;
   Index along = 0;
+  std::string op =
+      "";  ///< the op that the value is checked for, which the error names then instead of this one
   static constexpr std::string_view name = "wafer.check_range";
   static constexpr bool can_fail = true;
   static constexpr auto attributes() {
     return std::tuple{attr("what", &CheckRange::what), attr("low", &CheckRange::low),
-                      attr("high", &CheckRange::high), attr("along", &CheckRange::along)};
+                      attr("high", &CheckRange::high), attr("along", &CheckRange::along),
+                      attr("op", &CheckRange::op)};
   }
   /// Throws UserError for another input than one of i32, and unless it has the dimension `along` (which is 0
   /// for a scalar).

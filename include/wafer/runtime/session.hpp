@@ -90,7 +90,8 @@ class FetchedTensor {
 /// What a step fetched, by name. It shares the session's memory, and is stale after the session's next step.
 class Result {
  public:
-  /// Throws RunError for a name that was not fetched, and where the session has made another step since.
+  /// Throws RunError for a name that was not fetched, and where another step has begun since, even one that
+  /// threw.
   FetchedTensor operator[](std::string_view name) const;
 
  private:

@@ -1,0 +1,44 @@
+// SPDX-FileCopyrightText: The wafer authors
+// SPDX-License-Identifier: Apache-2.0
+#include <wafer/wafer.hpp>
+
+#include "catch.hpp"
+
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <fstream>
+#include <vector>
+
+using namespace wafer;
+
+TEST_CASE("a system that refuses threads gives an error, not the end of the process") {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  WAFER_NOT_RUN("a sanitizer needs more address space than the test leaves");
+#endif
+  Graph g;
+  const Executable executable = compile(fetch("y", relu(g.input("x", {4}))), Fabric::host());
+  const pid_t child = fork();
+  REQUIRE(child >= 0);
+  if (child == 0) {
+    rlim_t pages = 0;
+    std::ifstream("/proc/self/statm") >> pages;
+    // Bytes: what there is, and some stacks, but not a thousand.
+    const rlim_t most = pages * static_cast<rlim_t>(sysconf(_SC_PAGESIZE)) + 200'000'000;
+    const rlimit limit{most, most};
+    if (setrlimit(RLIMIT_AS, &limit) != 0) _exit(2);
+    try {
+      Session{executable, {.threads = 1000}};
+      _exit(3);
+    } catch (const RunError&) {
+      Session session{executable, {.threads = 1}};
+      const std::vector<float> x{-1, 2, 3, 4};
+      _exit(session.step({{"x", x}})["y"].values<float>()[0] == 0 ? 0 : 4);
+    }
+  }
+  int status = 0;
+  REQUIRE(waitpid(child, &status, 0) == child);
+  CHECK(WIFEXITED(status));
+  CHECK(WEXITSTATUS(status) == 0);
+}

@@ -146,27 +146,29 @@ Executable compile(std::span<const NamedRequest> requests, const Fabric& fabric,
   std::vector<Choices> next = by_time(*s, fabric, proposed(std::max<Index>(1, options.micro_batches)));
   Choices closest;
   double least = 0;
-  for (std::size_t c = 0; c < next.size(); ++c) {
-    plan_with_memory(*s, fabric, next[c]);
-    if (s->memory.fits(limits)) return finish(std::move(s), fabric, options);
+  std::size_t tried = 0;
+  const auto fits = [&](const Choices& choices) {
+    plan_with_memory(*s, fabric, choices);
     const double over = s->memory.over(limits);
-    if (c == 0 || over < least) {
-      closest = next[c];
+    if (tried++ == 0 || over < least) {
+      closest = choices;
       least = over;
     }
-    if (c == 0 &&
-        options.micro_batches == 0) {  // more of them take more time, so they are asked for only now
-      std::vector<Choices> others(next.begin() + 1, next.end());
-      for (const Index micro_batches : further_micro_batches(s->step)) {
-        const std::vector<Choices> more = proposed(micro_batches);
-        others.insert(others.end(), more.begin(), more.end());
-      }
-      others = by_time(*s, fabric, std::move(others));
-      next.resize(1);
-      next.insert(next.end(), others.begin(), others.end());
+    return s->memory.fits(limits);
+  };
+  if (fits(next.front())) return finish(std::move(s), fabric, options);
+  next.erase(next.begin());
+  if (options.micro_batches == 0) {  // more of them take more time, so they are asked for only now
+    for (const Index micro_batches : further_micro_batches(s->step)) {
+      const std::vector<Choices> more = proposed(micro_batches);
+      next.insert(next.end(), more.begin(), more.end());
     }
+    next = by_time(*s, fabric, std::move(next));
   }
-  refuse(*s, fabric, limits, closest, next.size());
+  for (const Choices& choices : next) {
+    if (fits(choices)) return finish(std::move(s), fabric, options);
+  }
+  refuse(*s, fabric, limits, closest, tried);
 }
 
 Executable compile_with(std::span<const NamedRequest> requests, const Fabric& fabric, const Options& options,

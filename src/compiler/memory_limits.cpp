@@ -59,7 +59,7 @@ class FullestMoment {
   }
 
  private:
-  // " (a piece [16, 32] of it in each block)", or nothing where the buffer holds all of the value.
+  // " (its piece [16, 32] in each block)", or nothing where the buffer holds all of the value.
   std::string piece_of(BufferId b) const {
     const Grid grid = grid_of(step_, partition_, communication_, b);
     bool cut = false, micro = false;

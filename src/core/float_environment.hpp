@@ -3,7 +3,7 @@
 #pragma once
 
 #if defined(__SSE2__)
-#include <immintrin.h>
+#include <xmmintrin.h>
 #else
 #include <cfenv>
 #endif

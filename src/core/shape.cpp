@@ -83,13 +83,4 @@ Index checked_add(Index a, Index b) {
 
 Index round_up(Index value, Index unit) { return checked_add(value, unit - 1) / unit * unit; }
 
-int normalized_dim(int dim, int rank) {
-  const int positive = dim < 0 ? dim + rank : dim;
-  if (positive < 0 || positive >= rank) {
-    throw UserError("dimension: expected one of a tensor of rank " + std::to_string(rank) + ", got " +
-                    std::to_string(dim));
-  }
-  return positive;
-}
-
 }  // namespace wafer::inline v0

@@ -156,10 +156,9 @@ class UnitPlaces {
 };
 
 [[noreturn]] void refuse_loss(const Tensor& x, const Shape& shape, int axis) {
-  const std::string path = x.graph().scope();
-  throw UserError("op 'wafer.reshape'" + (path.empty() ? "" : " at '" + path + "'") +
-                  ": expected a shape with axis '" + x.data()->axes[static_cast<std::size_t>(axis)].name +
-                  "' outermost in a dimension, got " + shape.text() + " for " + text_of(x.type()));
+  throw UserError(x.data()->here("op 'wafer.reshape'") + ": expected a shape with axis '" +
+                  x.data()->axes[static_cast<std::size_t>(axis)].name + "' outermost in a dimension, got " +
+                  shape.text() + " for " + text_of(x.type()));
 }
 
 // How many elements lie adjacent at the end of a tile's row-major order, as a product of whole extents.

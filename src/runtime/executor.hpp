@@ -138,8 +138,8 @@ class Executor {
   EnterHook* hook_ = nullptr;
   void* hook_data_ = nullptr;
   alignas(128) std::atomic<std::int64_t> next_{0};
-  alignas(128) std::atomic<std::int64_t> failed_{
-      kIdle};  // the earliest ticket that failed: none after it runs
+  // The earliest ticket that failed: none after it runs.
+  alignas(128) std::atomic<std::int64_t> failed_{kIdle};
   std::atomic<std::int64_t> epoch_{0}, left_{0};
 };
 

@@ -210,8 +210,14 @@ void Session::load(const std::string& path) {
   for (const auto& [buffer, entry] : found) state_->write(buffer, entry->data.data());
 }
 
-Index Session::steps() const { return state_->run.step; }
-std::vector<TraceEvent> Session::trace() const { return state_->executor->trace(); }
+Index Session::steps() const {
+  const BusyGuard guard(*state_);
+  return state_->run.step;
+}
+std::vector<TraceEvent> Session::trace() const {
+  const BusyGuard guard(*state_);
+  return state_->executor->trace();
+}
 Index Session::threads() const { return state_->executor->threads(); }
 Plan Session::plan() const { return Plan(state_->data); }
 

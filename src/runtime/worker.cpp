@@ -152,6 +152,8 @@ bool Executor::Worker::wait_until_done(std::int64_t ticket, std::int64_t own) co
   return !given_up();
 }
 
+void Executor::Worker::count_moved(Index bytes) { add_to(slot_.moved_bytes, bytes); }
+
 void Executor::Worker::execute(const Claim& claim, const Place& place) {
   const ActionRecord& action = executor_.program_->actions[claim.action];
   if (action.kind == ActionKind::compute) {

@@ -33,7 +33,7 @@ class Executor::Worker {
   void tile_of(const OperandRecord& operand, const Place& place, Tile& tile) const;
   void receive_sums(const ActionRecord& action, const Place& place);
   void transfer(const ActionRecord& action, const Place& place);
-  void count_moved(Index bytes) { slot_.moved_bytes.fetch_add(bytes, std::memory_order_relaxed); }
+  void count_moved(Index bytes);
 
   Executor& executor_;
   const ExecutableData& data_;

@@ -134,8 +134,8 @@ struct Layout {
 };
 
 /// Twelve different plans for one optimizer.
-inline std::vector<Case> chosen_cases(bool adamw, KernelTarget target = KernelTarget::automatic) {
-  std::vector<Case> out{
+inline std::vector<Case> chosen_cases(bool adamw) {
+  return {
       {adamw, 0, 0, "", "", 1, 1},
       {adamw, 0, 0, "", "", 8, 3},
       {adamw, 1, 1, "", "", 2, 2},
@@ -149,8 +149,6 @@ inline std::vector<Case> chosen_cases(bool adamw, KernelTarget target = KernelTa
       {adamw, 7, 1, "rows", "", 4, 2},
       {adamw, 3, 5, "rows", "columns", 3, 8},
   };
-  for (Case& c : out) c.target = target;
-  return out;
 }
 
 /// Those kernel targets that this CPU has, with fused multiply-add or without.

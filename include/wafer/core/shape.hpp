@@ -73,7 +73,5 @@ Index checked_mul(Index a, Index b);
 Index checked_add(Index a, Index b);
 /// Smallest multiple of `unit` (> 0) that is at least `value`; throws UserError on overflow.
 Index round_up(Index value, Index unit);
-/// `dim` counted from the end where negative; throws UserError where out of [-rank, rank).
-int normalized_dim(int dim, int rank);
 
 }  // namespace wafer::inline v0

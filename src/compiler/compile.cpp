@@ -83,12 +83,13 @@ void plan(Stages& s, const Fabric& fabric, const Choices& choices) {
 // And where everything lies.
 void plan_with_memory(Stages& s, const Fabric& fabric, const Choices& choices) {
   plan(s, fabric, choices);
-  s.schedule = schedule_step(s.step, s.communication);
+  s.fusion = fuse_tails(s.step, s.factors, s.partition, s.communication, fabric);
+  s.schedule = schedule_step(s.step, s.communication, s.fusion);
   s.memory = plan_memory(s.step, s.partition, s.communication, s.schedule);
 }
 
 Executable finish(std::shared_ptr<Stages> s, const Fabric& fabric, const Options& options) {
-  s->tiling = tile_step(s->step, s->factors, s->partition, s->communication, fabric);
+  s->tiling = tile_step(s->step, s->factors, s->partition, s->communication, s->fusion, fabric);
   s->verify(fabric);
   auto data = emit(s->step, s->factors, s->partition, s->tiling, s->communication, s->schedule, s->memory,
                    fabric, chosen_target(options.kernel_target));

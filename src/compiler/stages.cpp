@@ -15,6 +15,7 @@ void Stages::verify(const Fabric& on) const {
   placement.verify(on);
   tiling.verify(step, factors, partition, communication);
   communication.verify(step, factors, partition);
+  fusion.verify(step, factors);
   schedule.verify(step, communication);
   memory.verify(step, communication, schedule);
 }
@@ -81,10 +82,12 @@ std::string Stages::dump(std::string_view stage) const {
   if (stage == "placement") return placement.dump();
   if (stage == "tiling") return tiling.dump(step);
   if (stage == "communication") return communication.dump(step);
+  if (stage == "fusion") return fusion.dump(step);
   if (stage == "schedule") return schedule.dump(step, communication);
   if (stage == "memory") return memory.dump(step, communication);
   throw UserError(
-      "dump: expected one of step, partition, placement, tiling, communication, schedule, memory, got '" +
+      "dump: expected one of step, partition, placement, tiling, communication, fusion, schedule, memory, "
+      "got '" +
       std::string(stage) + "'");
 }
 

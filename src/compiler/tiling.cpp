@@ -22,7 +22,8 @@ class OpTiler {
     for (const Division& division : divisions) local_.push_back(local_extent(division, grid));
   }
 
-  OpTiling run(const Fabric& fabric, Index workers) {
+  /// `whole_rows`: a tail sums over all of them.
+  OpTiling run(const Fabric& fabric, Index workers, bool whole_rows) {
     OpTiling tiling;
     if (node_.values == 0) return tiling;
     const Index wanted = wanted_tiles(fabric, workers);
@@ -32,6 +33,7 @@ class OpTiler {
     std::vector<int> dims = result_factors();
     if (product)
       std::reverse(dims.begin(), dims.end());  // columns first: each tile reads its own part of the weights
+    if (whole_rows) dims.resize(1);
     Index have = 1;
     for (std::size_t k = 0, used = 0; k < dims.size() && used < 2 && have < wanted; ++k) {
       const int f = dims[k];
@@ -126,17 +128,26 @@ std::vector<Division> divisions_of(const Step& step, const StepFactors& factors,
 }
 
 Tiling tile_step(const Step& step, const StepFactors& factors, const Partition& partition,
-                 const Communication& communication, const Fabric& fabric) {
+                 const Communication& communication, const Fusion& fusion, const Fabric& fabric) {
   Tiling out;
   for (std::size_t i = 0; i < step.programs.size(); ++i) {
     const Program& program = step.programs[i];
     const Grid grid{partition.parts, communication.micro_batches_of(program)};
     std::vector<OpTiling>& tilings = out.programs.emplace_back();
     tilings.reserve(program.order.size());
-    for (std::size_t p = 0; p < program.order.size(); ++p) {
+    for (std::uint32_t p = 0; p < program.order.size(); ++p) {
+      if (fusion.programs[i].is_tail(p)) {
+        tilings.emplace_back();
+        continue;
+      }
       OpTiler tiler(*step.graph, step.graph->nodes[program.order[p]], factors.programs[i], p,
                     divisions_of(step, factors, partition, communication, i, p), grid);
-      tilings.push_back(tiler.run(fabric, partition.choices.workers));
+      bool sums_rows = false;
+      for (std::uint32_t tail : fusion.programs[i].tails_of(p)) {
+        for (const OpFactor& factor : factors.programs[i].of(tail))
+          sums_rows = sums_rows || factor.kind == FactorKind::reduced;
+      }
+      tilings.push_back(tiler.run(fabric, partition.choices.workers, sums_rows));
     }
   }
   return out;

@@ -50,9 +50,17 @@ Executor::Tickets Executor::number(const ProgramRecord& program) const {
   }
   tickets.prologue = length[0];
   tickets.body = length[1];
-  tickets.commit = length[2];
   tickets.epilogue = length[3];
   tickets.total = tickets.prologue + tickets.body * program.grid.micro_batches + tickets.epilogue;
+  tickets.fallible = tickets.total;
+  if (program.fallible_end < program.actions.size()) {
+    // It lies in the body only where that runs once.
+    const bool in_body = program.fallible_end < program.region_end[1];
+    tickets.fallible = tickets.first[program.fallible_end] +
+                       (program.fallible_end < program.region_end[0] ? 0
+                        : in_body                                    ? tickets.prologue
+                                  : tickets.prologue + tickets.body * program.grid.micro_batches);
+  }
   return tickets;
 }
 
@@ -196,9 +204,8 @@ std::vector<TraceEvent> Executor::trace() const {
           static_cast<double>(blocks_of(action) * action.tiles *
                               (is_in_body(note.claim.action) ? program_->grid.micro_batches : 1));
       TraceEvent& event = out.emplace_back();
-      event.what = action.kind == ActionKind::compute
-                       ? std::string_view(data_.places[data_.ops[action.op].where])
-                       : std::string_view("transfer");
+      event.what = action.kind == ActionKind::compute ? std::string_view(data_.places[action.where])
+                                                      : std::string_view("transfer");
       event.action = note.claim.action;
       event.tile = note.claim.tile;
       event.block = note.place.block[0] * data_.parts[1] + note.place.block[1];

@@ -53,8 +53,8 @@ class Executor {
   ~Executor();
 
   /// Runs one step. Rethrows the failure of the earliest ticket, the one that a worker alone would have met,
-  /// after all have stopped; throws RunError where `stop` was requested before the commit began. Variables
-  /// are unchanged in both cases.
+  /// after all have stopped; throws RunError where `stop` was requested before variables may be written.
+  /// Variables are unchanged in both cases.
   void run(std::size_t program, StopRequest stop);
 
   int threads() const { return workers_.threads(); }
@@ -83,8 +83,9 @@ class Executor {
   // Tickets of one program, numbered within each region.
   struct Tickets {
     std::vector<std::int64_t> first;  // of each action, from its region's begin
-    std::int64_t prologue = 0, body = 0, epilogue = 0, commit = 0;
+    std::int64_t prologue = 0, body = 0, epilogue = 0;
     std::int64_t total = 0;
+    std::int64_t fallible = 0;  // those before it may fail or be cancelled
   };
 
   struct Claim {

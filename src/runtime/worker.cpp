@@ -43,23 +43,29 @@ Executor::Worker::Worker(Executor& executor, int id)
       data_(executor.data_),
       slot_(executor.slots_[static_cast<std::size_t>(id)]),
       id_(id) {
-  std::size_t factors = 0, operands = 0;
+  std::size_t factors = 0, operands = 0, most_tail_operands = 0;
   for (const ProgramRecord& program : data_.programs) {
     for (const ActionRecord& action : program.actions) {
       factors = std::max<std::size_t>(factors, action.factors);
       operands = std::max<std::size_t>(operands, action.inputs + action.results);
+      std::size_t tail_operands = 0;
+      for (std::uint32_t t = 0; t < action.tails; ++t) {
+        const TailRecord& tail = data_.tails[action.first_tail + t];
+        tail_operands += tail.inputs + tail.results;
+      }
+      most_tail_operands = std::max(most_tail_operands, tail_operands);
     }
   }
   ranges_.resize(factors);
   tiles_.resize(operands);
+  tail_.tiles.resize(most_tail_operands);
+  tail_.pieces.resize(most_tail_operands);
   if (executor.tracing_) notes_.reserve(static_cast<std::size_t>(executor.most_tickets()));
 }
 
 void Executor::Worker::run() {
   if (executor_.hook_) executor_.hook_(executor_.hook_data_, id_);
   const Tickets& numbers = *executor_.numbers_;
-  const std::int64_t commit =
-      numbers.prologue + numbers.body * executor_.program_->grid.micro_batches + numbers.commit;
   cursor_lap_ = -1;
   notes_.clear();
   context_.seed = executor_.state_.seed;
@@ -77,7 +83,7 @@ void Executor::Worker::run() {
     if (ticket >= numbers.total) break;
     slot_.ticket.store(ticket, std::memory_order_release);
     try {
-      if (ticket < commit && executor_.stop_.stop_requested())
+      if (ticket < numbers.fallible && executor_.stop_.stop_requested())
         throw RunError("step '" + executor_.program_->name + "': cancelled by its stop token");
       const Claim claim = locate(ticket);
       const ActionRecord& action = executor_.program_->actions[claim.action];
@@ -187,8 +193,103 @@ void Executor::Worker::compute(const ActionRecord& action, const Place& place, s
   if (action.chain >= 0 && context_.accumulate) receive_sums(action, place);
   const OpRecord& op = data_.ops[action.op];
   context_.where = data_.places[op.where];
+  const bool by_pieces = action.tails > 0 && op.runs_tail && tiles_[action.inputs].size() > 0;
+  if (action.tails > 0) start_tails(action, place);
+  context_.tail = by_pieces ? &tail_.call : nullptr;
   op.run(op.op.get(), context_, Tiles(tiles_.data(), action.inputs),
          Tiles(tiles_.data() + action.inputs, action.results));
+  context_.tail = nullptr;
+  if (action.tails > 0 && !by_pieces) run_whole_tails();
+}
+
+// The operands of all tails, for the head's whole tile.
+void Executor::Worker::start_tails(const ActionRecord& action, const Place& place) {
+  tail_.action = &action;
+  tail_.later_micro_batch = place.micro_batch > 0;
+  const OperandRecord& result = data_.operands[action.first_operand + action.inputs];
+  const int rank = data_.buffers[result.buffer].rank;
+  const OperandDim* dims = data_.operand_dims.data() + result.first_dim;
+  tail_.row_factor = dims[rank - 2].factor;
+  tail_.col_factor = dims[rank - 1].factor;
+  tail_.call.run = &Worker::run_tails;
+  tail_.call.self = this;
+  tail_.call.stream_count = 0;
+  std::size_t at = 0;
+  for (std::uint32_t t = 0; t < action.tails; ++t) {
+    const TailRecord& tail = data_.tails[action.first_tail + t];
+    for (std::uint32_t k = 0; k < tail.inputs + tail.results; ++k, ++at) {
+      tile_of(data_.operands[tail.first_operand + k], place, tail_.tiles[at]);
+      Tile& piece = tail_.pieces[at];
+      const Tile& tile = tail_.tiles[at];
+      piece.data = tile.data;
+      piece.dtype = tile.dtype;
+      piece.rank = tile.rank;
+      std::copy_n(tile.extent.begin(), tile.rank, piece.extent.begin());
+      std::copy_n(tile.stride.begin(), tile.rank, piece.stride.begin());
+      std::copy_n(tile.origin.begin(), tile.rank, piece.origin.begin());
+      std::copy_n(tile.shape.begin(), tile.rank, piece.shape.begin());
+      if (k < tail.inputs) add_stream(tile, data_.operands[tail.first_operand + k]);
+    }
+  }
+}
+
+// An input that has an element for each one of the head's result, and is not made by the head or its tails.
+void Executor::Worker::add_stream(const Tile& tile, const OperandRecord& operand) {
+  Tail& call = tail_.call;
+  const OperandDim* dims = data_.operand_dims.data() + operand.first_dim;
+  const auto size = size_of(tile.dtype);
+  if (tile.rank != 2 || dims[0].factor != tail_.row_factor || dims[1].factor != tail_.col_factor) return;
+  const auto* const data = static_cast<const std::byte*>(tile.data);
+  bool known = tile.data == tiles_[tail_.action->inputs].data || call.stream_count == Tail::kMaxStreams;
+  for (std::size_t s = 0; s < call.stream_count; ++s) known = known || call.streams[s].data == data;
+  if (!known) call.streams[call.stream_count++] = {data, tile.stride[0] * size, tile.stride[1] * size};
+}
+
+// All tails in turn, on one piece of the head's tile.
+void Executor::Worker::run_tails(void* self, Index row, Index rows, Index col, Index cols) {
+  Worker& worker = *static_cast<Worker*>(self);
+  const ExecutableData& data = worker.data_;
+  TailState& state = worker.tail_;
+  Context& context = worker.context_;
+  const std::string_view where = context.where;
+  const bool accumulate = context.accumulate;
+  const Tail* const tail_of_head = std::exchange(context.tail, nullptr);
+  std::size_t at = 0;
+  for (std::uint32_t t = 0; t < state.action->tails; ++t) {
+    const TailRecord& tail = data.tails[state.action->first_tail + t];
+    const std::size_t first = at;
+    for (std::uint32_t k = 0; k < tail.inputs + tail.results; ++k, ++at) {
+      const Tile& tile = state.tiles[at];
+      Tile& piece = state.pieces[at];
+      const OperandDim* dims = data.operand_dims.data() + data.operands[tail.first_operand + k].first_dim;
+      Index offset = 0;
+      for (int d = 0; d < tile.rank; ++d) {
+        const auto i = static_cast<std::size_t>(d);
+        const bool is_row = dims[d].factor == state.row_factor && dims[d].factor >= 0;
+        if (!is_row && (dims[d].factor != state.col_factor || dims[d].factor < 0)) continue;
+        const Index begin = is_row ? row : col;
+        piece.origin[i] = tile.origin[i] + begin;
+        piece.extent[i] = is_row ? rows : cols;
+        offset += begin * tile.stride[i];
+      }
+      piece.data = static_cast<std::byte*>(tile.data) + offset * size_of(tile.dtype);
+    }
+    const OpRecord& op = data.ops[tail.op];
+    context.where = data.places[op.where];
+    context.accumulate = (tail.sums && row > 0) || (tail.sums_batch && state.later_micro_batch);
+    op.run(op.op.get(), context, Tiles(state.pieces.data() + first, tail.inputs),
+           Tiles(state.pieces.data() + first + tail.inputs, tail.results));
+  }
+  context.where = where;
+  context.accumulate = accumulate;
+  context.tail = tail_of_head;
+}
+
+// After a head that does not call for them, or whose tile is empty.
+void Executor::Worker::run_whole_tails() {
+  const Tile& tile = tiles_[tail_.action->inputs];
+  const auto last = static_cast<std::size_t>(tile.rank - 1);
+  run_tails(this, 0, tile.extent[last - 1], 0, tile.extent[last]);
 }
 
 // The piece of an operand that belongs to the current factor ranges.

@@ -31,9 +31,22 @@ class Executor::Worker {
   void execute(const Claim& claim, const Place& place);
   void compute(const ActionRecord& action, const Place& place, std::uint32_t tile);
   void tile_of(const OperandRecord& operand, const Place& place, Tile& tile) const;
+  void start_tails(const ActionRecord& action, const Place& place);
+  void add_stream(const Tile& tile, const OperandRecord& operand);
+  static void run_tails(void* self, Index row, Index rows, Index col, Index cols);
+  void run_whole_tails();
   void receive_sums(const ActionRecord& action, const Place& place);
   void transfer(const ActionRecord& action, const Place& place);
   void count_moved(Index bytes);
+
+  // The tails of the current call: their operands for the head's tile, and for the piece that is complete.
+  struct TailState {
+    const ActionRecord* action = nullptr;
+    bool later_micro_batch = false;
+    std::int32_t row_factor = -1, col_factor = -1;
+    std::vector<Tile> tiles, pieces;
+    Tail call;
+  };
 
   Executor& executor_;
   const ExecutableData& data_;
@@ -44,6 +57,7 @@ class Executor::Worker {
   std::int64_t cursor_lap_ = -1;  // and its region and micro-batch
   std::vector<Range> ranges_;     // of the factors of the current call
   std::vector<Tile> tiles_;
+  TailState tail_;
   Context context_;
   std::vector<Note> notes_;
 };

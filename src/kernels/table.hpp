@@ -57,13 +57,13 @@ using SumRowF64 = double(Index n, const float* x);
 /// y[j] = Σ_i x[i,j], one chain ascending in i, from +0 or from the y that is there when `accumulate`.
 using SumRows = void(Index rows, Index cols, const float* x, Index row_stride, float* y, bool accumulate);
 
-/// loss[i] = log Σ_j exp(z[i,j] − max) − (z[i,label[i]] − max), the sum in the order of SumRow.
-/// Labels are in [0, classes).
+/// loss[i] = log Σ_j exp(z[i,j] − max) − (z[i,label[i]] − max), the sum in the order of SumRow, and
+/// p[i,j] = exp(z[i,j] − max) / Σ_j exp(z[i,j] − max). Labels are in [0, classes); p may be z.
 using CrossEntropy = void(Index rows, Index classes, const float* z, Index z_row, const std::int32_t* label,
-                          float* loss);
+                          float* loss, float* p, Index p_row);
 
-/// dz[i,j] = (softmax(z)[i,j] − (j == label[i])) · g[i]; g_stride is 0 or 1; dz may be z.
-using CrossEntropyGradient = void(Index rows, Index classes, const float* z, Index z_row,
+/// dz[i,j] = (p[i,j] − (j == label[i])) · g[i]; g_stride is 0 or 1; dz may be p.
+using CrossEntropyGradient = void(Index rows, Index classes, const float* p, Index p_row,
                                   const std::int32_t* label, const float* g, Index g_stride, float* dz,
                                   Index dz_row);
 

@@ -47,16 +47,15 @@ struct RowSum {
   float max, total;
 };
 
-/// A row of at most 16 classes stays in registers. A missing element's exponential is +0, which adds nothing.
-HWY_INLINE RowSum softmax_of_short_row(Index classes, const float* z, float* p) {
-  using Sixteen = Lanes<Floats, kVirtualLanes>;
+using Sixteen = Lanes<Floats, kVirtualLanes>;
+
+/// exp(z − max) of a row of at most 16 classes. A missing element's is +0, which adds nothing.
+HWY_INLINE RowSum exponentials_of_short_row(Index classes, const float* z, float* e) {
   const float max = max_of_row(classes, z);
-  const Sixteen e = Sixteen::made_by([&](Index l) HWY_ATTR {
-    return exp_of(hn::Sub(load_up_to(z + l, classes - l, -kInfinity), set(max)));
-  });
-  const float total = 0.0F + e.total();
-  e.for_each([&](Vector v, Index l) HWY_ATTR { store_up_to(divide(v, set(total)), classes - l, p + l); });
-  return {max, total};
+  const Sixteen lanes = Sixteen::made_by(
+      [&](Index l) HWY_ATTR { return exp_of(hn::Sub(load_up_to(z + l, classes - l, -kInfinity), set(max))); });
+  lanes.for_each([&](Vector v, Index l) HWY_ATTR { hn::Store(v, kFloats, e + l); });
+  return {max, 0.0F + lanes.total()};
 }
 
 HWY_INLINE RowSum softmax_of_row(Index classes, const float* z, float* p) {
@@ -72,18 +71,27 @@ HWY_INLINE RowSum softmax_of_row(Index classes, const float* z, float* p) {
 
 void cross_entropy(Index rows, Index classes, const float* z, Index z_row, const std::int32_t* label,
                    float* loss, float* p, Index p_row) {
-  // The logarithms of kLanes rows at a time.
-  HWY_ALIGN float totals[kLanes], at_label[kLanes];
+  // The logarithms of kLanes rows at a time. A vector that reaches into the next row must not be stored while
+  // that one is to be read (p may be z): the CPU would wait. So short rows are kept here meanwhile.
+  HWY_ALIGN float totals[kLanes], at_label[kLanes], short_rows[kLanes * kVirtualLanes];
+  const bool is_short = classes <= kVirtualLanes;
   for (Index begin = 0; begin < rows; begin += kLanes) {
     const Index count = std::min(kLanes, rows - begin);
     hn::Store(set(1), kFloats, totals);
     hn::Store(set(0), kFloats, at_label);
-    for (Index i = 0; i < count; ++i, z += z_row, p += p_row) {
-      const float chosen = z[label[begin + i]];  // p may be z
-      const RowSum sum =
-          classes <= kVirtualLanes ? softmax_of_short_row(classes, z, p) : softmax_of_row(classes, z, p);
+    for (Index i = 0; i < count; ++i) {
+      const float* const row = z + (begin + i) * z_row;
+      const float chosen = row[label[begin + i]];
+      const RowSum sum = is_short ? exponentials_of_short_row(classes, row, short_rows + i * kVirtualLanes)
+                                  : softmax_of_row(classes, row, p + (begin + i) * p_row);
       totals[i] = sum.total;
       at_label[i] = chosen - sum.max;
+    }
+    for (Index i = 0; is_short && i < count; ++i) {
+      for (Index l = 0; l < classes; l += kLanes) {
+        const Vector e = hn::Load(kFloats, short_rows + i * kVirtualLanes + l);
+        store_up_to(divide(e, set(totals[i])), classes - l, p + (begin + i) * p_row + l);
+      }
     }
     const Vector losses = hn::Sub(log_of(hn::Load(kFloats, totals)), hn::Load(kFloats, at_label));
     store_up_to(losses, count, loss + begin);
@@ -92,12 +100,26 @@ void cross_entropy(Index rows, Index classes, const float* z, Index z_row, const
 
 void cross_entropy_gradient(Index rows, Index classes, const float* p, Index p_row, const std::int32_t* label,
                             const float* g, Index g_stride, float* dz, Index dz_row) {
-  for (Index i = 0; i < rows; ++i, p += p_row, dz += dz_row, g += g_stride) {
-    const float at_label = (p[label[i]] - 1) * *g;  // dz may be p
-    const Vector factor = set(*g);
-    for (Index j = 0; j < classes; j += kLanes)
-      store_up_to(hn::Mul(load_up_to(p + j, classes - j, 1), factor), classes - j, dz + j);
-    dz[label[i]] = at_label;
+  constexpr Index kRows = 16;
+  HWY_ALIGN float short_rows[kRows * kVirtualLanes];  // see above
+  const bool is_short = classes <= kVirtualLanes;
+  for (Index begin = 0; begin < rows; begin += kRows) {
+    const Index count = std::min(kRows, rows - begin);
+    for (Index i = 0; is_short && i < count; ++i) {
+      for (Index l = 0; l < classes; l += kLanes) {
+        hn::Store(load_up_to(p + (begin + i) * p_row + l, classes - l, 1), kFloats,
+                  short_rows + i * kVirtualLanes + l);
+      }
+    }
+    for (Index i = begin; i < begin + count; ++i) {
+      const float* const from = is_short ? short_rows + (i - begin) * kVirtualLanes : p + i * p_row;
+      float* const to = dz + i * dz_row;
+      const float g_of = g[i * g_stride];
+      const float at_label = (from[label[i]] - 1) * g_of;  // dz may be p
+      for (Index j = 0; j < classes; j += kLanes)
+        store_up_to(hn::Mul(load_up_to(from + j, classes - j, 1), set(g_of)), classes - j, to + j);
+      to[label[i]] = at_label;
+    }
   }
 }
 

@@ -38,6 +38,8 @@ constexpr Index kTilesWorthPacking = 4;
 
 // A piece for the tail: still in L1, and large enough that the call does not count.
 constexpr Index kTailRows = 48;
+// A product so small stays in L1 as a whole: it is one piece.
+constexpr Index kOnePiece = 4096;
 
 struct Matrix {
   const float* data;
@@ -137,10 +139,10 @@ constexpr std::array kTiles = {tiles_of<1, false>(kAllRows), tiles_of<2, false>(
 constexpr std::array kFetchingTiles = {tiles_of<1, true>(kAllRows), tiles_of<2, true>(kAllRows)};
 
 /// The lines of a tile of C at (row, col), and of what goes with it.
-Lines lines_of(const Tail& tail, Index row, Index rows, Index col, Index columns, const float* c,
-               Index c_row) {
+void find_lines(const Tail& tail, Index row, Index rows, Index col, Index columns, const float* c, Index c_row,
+                Lines& lines) {
   constexpr Index kLine = 64;
-  Lines lines;
+  lines.count = 0;
   const auto add = [&](const std::byte* from, Index row_bytes, Index bytes) {
     for (Index i = 0; i < rows; ++i, from += row_bytes) {
       lines.at[static_cast<size_t>(lines.count++)] = from;
@@ -152,7 +154,6 @@ Lines lines_of(const Tail& tail, Index row, Index rows, Index col, Index columns
     const Tail::Stream& stream = tail.streams[s];
     add(stream.data + row * stream.row + col * stream.col, stream.row, columns * stream.col);
   }
-  return lines;
 }
 
 /// to[p, j] = rows[j][p], 4 x 4 elements.
@@ -232,7 +233,7 @@ void multiply_panel(Index m, Index columns, Index depth, const Matrix& a, const 
   for (Index tile = 0; tile < tiles; ++tile) {
     const Index i = even(m, tile, tiles);
     const Index rows = even(m, tile + 1, tiles) - i;
-    if (fetch) lines = lines_of(*tail, i, rows, col, columns, c + i * c_row, c_row);
+    if (fetch) find_lines(*tail, i, rows, col, columns, c + i * c_row, c_row, lines);
     tile_of[static_cast<size_t>(rows - 1)](depth, a.at(i, 0), a.row, a.col, panel, panel_row, c + i * c_row,
                                            c_row, last_columns, accumulate, lines);
     if (tail == nullptr || (i + rows - ready < kTailRows && i + rows < m)) continue;
@@ -249,6 +250,7 @@ void gemm(Index m, Index n, Index k, const float* a, Index a_row, Index a_col, c
     if (tail != nullptr) tail->run(tail->self, 0, m, 0, n);
     return;
   }
+  const bool one_piece = m * n <= kOnePiece;
   const Matrix left{a, a_row, a_col};
   const Matrix right{b, b_row, b_col};
   const Index chunks = (k + kDepth - 1) / kDepth;
@@ -258,9 +260,10 @@ void gemm(Index m, Index n, Index k, const float* a, Index a_row, Index a_col, c
     for (Index j = 0; j < n; j += kPanelColumns) {
       multiply_panel(m, std::min(kPanelColumns, n - j), depth, {left.at(0, p), a_row, a_col},
                      {right.at(p, j), b_row, b_col}, c + j, c_row, accumulate || chunk > 0, scratch,
-                     chunk + 1 == chunks ? tail : nullptr, j);
+                     chunk + 1 == chunks && !one_piece ? tail : nullptr, j);
     }
   }
+  if (tail != nullptr && one_piece) tail->run(tail->self, 0, m, 0, n);
 }
 
 }  // namespace

@@ -35,16 +35,16 @@ struct MultiplyAdd {
 template <class F>
 void for_each_matrix(const Tile& first, Tiles others, const F& f) {
   using Offsets = LoopNest::Offsets;
-  const auto is_matrix = [&](const Tile& tile) {
-    return tile.rank == 2 && tile.stride[1] == 1 && tile.extent == first.extent;
-  };
-  bool matrix = is_matrix(first);
+  const int rank = first.rank;
+  const auto columns_are_adjacent = [&](const Tile& tile) { return tile.stride[at(rank - 1)] == 1; };
+  bool matrix = (rank == 1 || rank == 2) && columns_are_adjacent(first);
   Offsets rows{first.stride[0]};
   for (std::size_t i = 0; i < others.size(); ++i) {
-    matrix = matrix && is_matrix(others[i]);
+    matrix = matrix && columns_are_adjacent(others[i]);
     rows[i + 1] = others[i].stride[0];
   }
-  if (matrix) return f(first.extent[0], first.extent[1], Offsets{}, rows);
+  if (matrix)
+    return f(rank == 1 ? 1 : first.extent[0], first.extent[at(rank - 1)], Offsets{}, rows);
   const LoopNest nest = loop_nest(first, others);
   const Index n = nest.run();
   bool adjacent = true;

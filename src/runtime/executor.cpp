@@ -128,11 +128,6 @@ std::int64_t Executor::must_follow(const Claim& claim, const Place& place) const
   return end;
 }
 
-std::byte* Executor::arena_of(Space space, const Place& place) const {
-  if (space == Space::dram) return state_.dram.data();
-  return state_.blocks[static_cast<std::size_t>(place.block[0] * data_.parts[1] + place.block[1])].data();
-}
-
 void Executor::fail(std::int64_t ticket) noexcept {
   std::int64_t earliest = failed_.load(std::memory_order_relaxed);
   while (ticket < earliest && !failed_.compare_exchange_weak(earliest, ticket, std::memory_order_acq_rel)) {
@@ -152,6 +147,12 @@ void Executor::enter(void* self, int worker) {
 void Executor::run(std::size_t program, StopRequest stop) {
   program_ = &data_.programs[program];
   numbers_ = &tickets_[program];
+  first_call_ = 0;
+  for (std::size_t p = 0; p < program; ++p) first_call_ += data_.programs[p].actions.size();
+  if (extents_ == 0 || axes_ != state_.axes) {
+    axes_ = state_.axes;
+    ++extents_;
+  }
   stop_ = stop;
   next_.store(0, std::memory_order_relaxed);
   failed_.store(kIdle, std::memory_order_relaxed);

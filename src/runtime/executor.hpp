@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "runtime/arena.hpp"
 #include "runtime/boxes.hpp"
+#include "runtime/run_state.hpp"
 #include "runtime/workers.hpp"
 
 #include <wafer/runtime/executable_data.hpp>
@@ -24,16 +24,6 @@ struct ExecutorStats {
   int workers = 0;        ///< that took part
   Index blocks = 0;       ///< that computed
   Index moved_bytes = 0;  ///< between arenas
-};
-
-/// Memory of a session, and the numbers that kernels see.
-struct RunState {
-  std::vector<Arena> blocks;  // one for each block of a mesh
-  Arena dram;
-  Arena scratch;
-  std::vector<Index> axes;  // run-time extents
-  std::uint64_t seed = 0;
-  Index step = 0;
 };
 
 /// Runs the steps of an executable on workers that claim tiles, in one order, from one counter.
@@ -119,7 +109,6 @@ class Executor {
   std::int64_t region_begin(std::uint32_t action, Index micro_batch) const;
   std::int64_t end_of(std::int32_t action, Index micro_batch, const Place* place) const;
   std::int64_t must_follow(const Claim& claim, const Place& place) const;
-  std::byte* arena_of(Space space, const Place& place) const;
   void fail(std::int64_t ticket) noexcept;
   static void enter(void* self, int worker);
 
@@ -134,6 +123,9 @@ class Executor {
   // Of the step that runs.
   const ProgramRecord* program_ = nullptr;
   const Tickets* numbers_ = nullptr;
+  std::size_t first_call_ = 0;  // its first action's place among those of all programs
+  std::vector<Index> axes_;     // the run-time extents of the step before
+  std::uint64_t extents_ = 0;   // how often they have changed
   StopRequest stop_;
   Clock::time_point began_;
   EnterHook* hook_ = nullptr;

@@ -11,6 +11,9 @@ namespace wafer::inline v0 {
 
 namespace {
 
+// Up to so many operands in a plan, the calls are kept: where steps are short, so that it counts.
+constexpr std::size_t kKeptOperands = 512;
+
 constexpr int kSpins = 2000;  // of a few nanoseconds each, before the CPU is offered to others
 
 // Written by one worker alone.
@@ -43,23 +46,24 @@ Executor::Worker::Worker(Executor& executor, int id)
       data_(executor.data_),
       slot_(executor.slots_[static_cast<std::size_t>(id)]),
       id_(id) {
-  std::size_t factors = 0, operands = 0, most_tail_operands = 0;
+  CallSizes most;
+  std::size_t operands = 0, actions = 0;
   for (const ProgramRecord& program : data_.programs) {
+    actions += program.actions.size();
     for (const ActionRecord& action : program.actions) {
-      factors = std::max<std::size_t>(factors, action.factors);
-      operands = std::max<std::size_t>(operands, action.inputs + action.results);
-      std::size_t tail_operands = 0;
-      for (std::uint32_t t = 0; t < action.tails; ++t) {
-        const TailRecord& tail = data_.tails[action.first_tail + t];
-        tail_operands += tail.inputs + tail.results;
-      }
-      most_tail_operands = std::max(most_tail_operands, tail_operands);
+      const CallSizes sizes = sizes_of(data_, action);
+      most = {std::max(most.factors, sizes.factors), std::max(most.operands, sizes.operands)};
+      operands += sizes.operands;
     }
   }
-  ranges_.resize(factors);
-  tiles_.resize(operands);
-  tail_.tiles.resize(most_tail_operands);
-  tail_.pieces.resize(most_tail_operands);
+  call_.reserve(most);
+  if (data_.blocks() == 1 && operands <= kKeptOperands) {
+    kept_.reserve(actions);
+    for (const ProgramRecord& program : data_.programs) {
+      for (const ActionRecord& action : program.actions)
+        kept_.emplace_back().reserve(sizes_of(data_, action));
+    }
+  }
   if (executor.tracing_) notes_.reserve(static_cast<std::size_t>(executor.most_tickets()));
 }
 
@@ -163,7 +167,7 @@ void Executor::Worker::count_moved(Index bytes) { add_to(slot_.moved_bytes, byte
 void Executor::Worker::execute(const Claim& claim, const Place& place) {
   const ActionRecord& action = executor_.program_->actions[claim.action];
   if (action.kind == ActionKind::compute) {
-    compute(action, place, claim.tile);
+    compute(claim.action, place, claim.tile);
     const Index block = place.block[0] * data_.parts[1] + place.block[1];
     executor_.computed_[static_cast<std::size_t>(block)].store(1, std::memory_order_relaxed);
   } else {
@@ -172,173 +176,39 @@ void Executor::Worker::execute(const Claim& claim, const Place& place) {
   add_to(slot_.tiles, 1);
 }
 
-void Executor::Worker::compute(const ActionRecord& action, const Place& place, std::uint32_t tile) {
-  const Grid& grid = executor_.program_->grid;
-  Index left = tile;
-  for (std::uint32_t f = 0; f < action.factors; ++f) {
-    const FactorRecord& factor = data_.factors[action.first_factor + f];
-    Range range = range_of(factor.division, grid, place, executor_.state_.axes);
-    if (factor.tile > 0) {
-      const Index begin = range.begin + (left % factor.tiles) * factor.tile;
-      left /= factor.tiles;
-      range = {std::min(begin, range.end), std::min(begin + factor.tile, range.end)};
-    }
-    ranges_[f] = range;
-  }
+// The call of an action that is one tile of the only block differs from step to step in nothing but the
+// run-time extents; so where it is kept, it is resolved when those change.
+Call& Executor::Worker::call_of(std::uint32_t action_index, const Place& place, std::uint32_t tile) {
+  const ActionRecord& action = executor_.program_->actions[action_index];
+  Call& call = kept_.empty() ? call_ : kept_[executor_.first_call_ + action_index];
+  const bool kept = &call != &call_ && action.tiles == 1 && executor_.program_->grid.micro_batches == 1;
+  if (kept && call.extents == executor_.extents_) return call;
+  call.resolve({data_, executor_.program_->grid, place, executor_.state_}, action, tile);
+  call.extents = kept ? executor_.extents_ : 0;
+  return call;
+}
+
+void Executor::Worker::compute(std::uint32_t action_index, const Place& place, std::uint32_t tile) {
+  const ActionRecord& action = executor_.program_->actions[action_index];
+  Call& call = call_of(action_index, place, tile);
   const bool linked = action.chain >= 0 && place.block[static_cast<std::size_t>(action.chain)] > 0;
   context_.accumulate = linked || (action.sums_batch && place.micro_batch > 0);
-  for (std::uint32_t k = 0; k < action.inputs + action.results; ++k) {
-    tile_of(data_.operands[action.first_operand + k], place, tiles_[k]);
-  }
-  if (action.chain >= 0 && context_.accumulate) receive_sums(action, place);
-  const OpRecord& op = data_.ops[action.op];
-  context_.where = data_.places[op.where];
-  const bool by_pieces = action.tails > 0 && op.runs_tail && tiles_[action.inputs].size() > 0;
-  if (action.tails > 0) start_tails(action, place);
-  context_.tail = by_pieces ? &tail_.call : nullptr;
-  op.run(op.op.get(), context_, Tiles(tiles_.data(), action.inputs),
-         Tiles(tiles_.data() + action.inputs, action.results));
-  context_.tail = nullptr;
-  if (action.tails > 0 && !by_pieces) run_whole_tails();
-}
-
-// The operands of all tails, for the head's whole tile.
-void Executor::Worker::start_tails(const ActionRecord& action, const Place& place) {
-  tail_.action = &action;
-  tail_.later_micro_batch = place.micro_batch > 0;
-  const OperandRecord& result = data_.operands[action.first_operand + action.inputs];
-  const int rank = data_.buffers[result.buffer].rank;
-  const OperandDim* dims = data_.operand_dims.data() + result.first_dim;
-  tail_.row_factor = dims[rank - 2].factor;
-  tail_.col_factor = dims[rank - 1].factor;
-  tail_.call.run = &Worker::run_tails;
-  tail_.call.self = this;
-  tail_.call.stream_count = 0;
-  std::size_t at = 0;
-  for (std::uint32_t t = 0; t < action.tails; ++t) {
-    const TailRecord& tail = data_.tails[action.first_tail + t];
-    for (std::uint32_t k = 0; k < tail.inputs + tail.results; ++k, ++at) {
-      tile_of(data_.operands[tail.first_operand + k], place, tail_.tiles[at]);
-      Tile& piece = tail_.pieces[at];
-      const Tile& tile = tail_.tiles[at];
-      piece.data = tile.data;
-      piece.dtype = tile.dtype;
-      piece.rank = tile.rank;
-      std::copy_n(tile.extent.begin(), tile.rank, piece.extent.begin());
-      std::copy_n(tile.stride.begin(), tile.rank, piece.stride.begin());
-      std::copy_n(tile.origin.begin(), tile.rank, piece.origin.begin());
-      std::copy_n(tile.shape.begin(), tile.rank, piece.shape.begin());
-      if (k < tail.inputs) add_stream(tile, data_.operands[tail.first_operand + k]);
-    }
-  }
-}
-
-// An input that has an element for each one of the head's result, and is not made by the head or its tails.
-void Executor::Worker::add_stream(const Tile& tile, const OperandRecord& operand) {
-  Tail& call = tail_.call;
-  const OperandDim* dims = data_.operand_dims.data() + operand.first_dim;
-  const auto size = size_of(tile.dtype);
-  if (tile.rank != 2 || dims[0].factor != tail_.row_factor || dims[1].factor != tail_.col_factor) return;
-  const auto* const data = static_cast<const std::byte*>(tile.data);
-  bool known = tile.data == tiles_[tail_.action->inputs].data || call.stream_count == Tail::kMaxStreams;
-  for (std::size_t s = 0; s < call.stream_count; ++s) known = known || call.streams[s].data == data;
-  if (!known) call.streams[call.stream_count++] = {data, tile.stride[0] * size, tile.stride[1] * size};
-}
-
-// All tails in turn, on one piece of the head's tile.
-void Executor::Worker::run_tails(void* self, Index row, Index rows, Index col, Index cols) {
-  Worker& worker = *static_cast<Worker*>(self);
-  const ExecutableData& data = worker.data_;
-  TailState& state = worker.tail_;
-  Context& context = worker.context_;
-  const std::string_view where = context.where;
-  const bool accumulate = context.accumulate;
-  const Tail* const tail_of_head = std::exchange(context.tail, nullptr);
-  std::size_t at = 0;
-  for (std::uint32_t t = 0; t < state.action->tails; ++t) {
-    const TailRecord& tail = data.tails[state.action->first_tail + t];
-    const std::size_t first = at;
-    for (std::uint32_t k = 0; k < tail.inputs + tail.results; ++k, ++at) {
-      const Tile& tile = state.tiles[at];
-      Tile& piece = state.pieces[at];
-      const OperandDim* dims = data.operand_dims.data() + data.operands[tail.first_operand + k].first_dim;
-      Index offset = 0;
-      for (int d = 0; d < tile.rank; ++d) {
-        const auto i = static_cast<std::size_t>(d);
-        const bool is_row = dims[d].factor == state.row_factor && dims[d].factor >= 0;
-        if (!is_row && (dims[d].factor != state.col_factor || dims[d].factor < 0)) continue;
-        const Index begin = is_row ? row : col;
-        piece.origin[i] = tile.origin[i] + begin;
-        piece.extent[i] = is_row ? rows : cols;
-        offset += begin * tile.stride[i];
-      }
-      piece.data = static_cast<std::byte*>(tile.data) + offset * size_of(tile.dtype);
-    }
-    const OpRecord& op = data.ops[tail.op];
-    context.where = data.places[op.where];
-    context.accumulate = (tail.sums && row > 0) || (tail.sums_batch && state.later_micro_batch);
-    op.run(op.op.get(), context, Tiles(state.pieces.data() + first, tail.inputs),
-           Tiles(state.pieces.data() + first + tail.inputs, tail.results));
-  }
-  context.where = where;
-  context.accumulate = accumulate;
-  context.tail = tail_of_head;
-}
-
-// After a head that does not call for them, or whose tile is empty.
-void Executor::Worker::run_whole_tails() {
-  const Tile& tile = tiles_[tail_.action->inputs];
-  const auto last = static_cast<std::size_t>(tile.rank - 1);
-  run_tails(this, 0, tile.extent[last - 1], 0, tile.extent[last]);
-}
-
-// The piece of an operand that belongs to the current factor ranges.
-// (Only the dimensions that there are: a tile has room for many, and is filled for each operand of each
-// call.)
-void Executor::Worker::tile_of(const OperandRecord& operand, const Place& place, Tile& tile) const {
-  const BufferRecord& buffer = data_.buffers[operand.buffer];
-  const Grid& grid = executor_.program_->grid;
-  const std::vector<Index>& axes = executor_.state_.axes;
-  tile.dtype = buffer.dtype;
-  tile.rank = buffer.rank;
-  Index offset = 0;
-  bool empty = false;
-  for (int d = 0; d < buffer.rank; ++d) {
-    const auto i = static_cast<std::size_t>(d);
-    const BufferDim& dim = data_.dims[buffer.first_dim + i];
-    const OperandDim& of = data_.operand_dims[operand.first_dim + i];
-    const Range outer = of.factor < 0 ? Range{0, 1} : ranges_[static_cast<std::size_t>(of.factor)];
-    const Range range{outer.begin * of.inner, outer.end * of.inner};
-    const Division& division = dim.division;
-    const Index greatest = division.extent;
-    tile.extent[i] = range.size();
-    tile.origin[i] = range.begin;
-    tile.stride[i] = dim.stride;
-    tile.shape[i] = division.axis < 0
-                        ? greatest
-                        : std::min(greatest, axes[static_cast<std::size_t>(division.axis)] * division.per);
-    if (division.direction < 0 && !division.micro) {
-      offset += range.begin * dim.stride;  // held from its first index
-    } else {
-      offset += (range.begin - range_of(division, grid, place, axes).begin) * dim.stride;
-    }
-    empty = empty || range.size() <= 0;
-  }
-  std::byte* const base = executor_.arena_of(buffer.space, place) + buffer.offset;
-  tile.data = base + (empty ? 0 : offset * size_of(buffer.dtype));
+  if (action.chain >= 0 && context_.accumulate) receive_sums(call, place);
+  call.run(data_, context_);
 }
 
 // Takes over what the block before in the chain has summed so far (the last one, from the micro-batch
 // before).
-void Executor::Worker::receive_sums(const ActionRecord& action, const Place& place) {
+void Executor::Worker::receive_sums(const Call& call, const Place& place) {
+  const ActionRecord& action = *call.action;
   const auto dir = static_cast<std::size_t>(action.chain);
   Place before = place;
   before.block[dir] = place.block[dir] > 0 ? place.block[dir] - 1 : data_.parts[dir] - 1;
   for (std::uint32_t r = 0; r < action.results; ++r) {
-    const OperandRecord& operand = data_.operands[action.first_operand + action.inputs + r];
-    Tile from, to;
-    tile_of(operand, before, from);
-    tile_of(operand, place, to);
+    Tile from;
+    call.tile_of({data_, executor_.program_->grid, before, executor_.state_},
+                 data_.operands[action.first_operand + action.inputs + r], from);
+    const Tile& to = call.tiles[action.inputs + r];
     count_moved(copy_box(box_of(to), size_of(to.dtype), memory_of(from), memory_of(to)));
   }
 }
@@ -363,11 +233,11 @@ void Executor::Worker::transfer(const ActionRecord& action, const Place& place) 
       if (!same) positions[dir] = {0, data_.parts[dir]};
     }
   }
-  std::byte* const to_arena = executor_.arena_of(to.space, place);
+  std::byte* const to_arena = arena_of(executor_.state_, data_, to.space, place);
   Place source = place;
   for (source.block[0] = positions[0].begin; source.block[0] < positions[0].end; ++source.block[0]) {
     for (source.block[1] = positions[1].begin; source.block[1] < positions[1].end; ++source.block[1]) {
-      std::byte* const from_arena = executor_.arena_of(from.space, source);
+      std::byte* const from_arena = arena_of(executor_.state_, data_, from.space, source);
       if (action.from == action.to && from_arena == to_arena) continue;  // the chain's last block has the sum
       const BufferView piece_view(data_, action.from, grid, source, axes);
       const Box box = intersection(piece_view.held(), target.held());

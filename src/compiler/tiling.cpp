@@ -10,9 +10,9 @@ namespace wafer::inline v0 {
 
 namespace {
 
-constexpr double kTileSeconds = 2e-5;  // a claim costs well below a microsecond, a wait for a neighbour a few
-constexpr Index kTilesPerWorker = 4;   // so that a slower core gets fewer
-constexpr Index kColumns = 64;  // four vectors of AVX-512: tiles of columns end on whole register tiles
+constexpr double kTileSeconds = 4e-6;  // a claim costs well below a microsecond, a wait for a neighbour a few
+constexpr Index kTilesPerWorker = 8;   // so that a slower core gets fewer
+constexpr Index kColumns = 32;  // two vectors of AVX-512, four of AVX2: tiles of columns end on whole panels
 
 class OpTiler {
  public:
@@ -31,8 +31,7 @@ class OpTiler {
     const bool product =
         std::any_of(of.begin(), of.end(), [](const OpFactor& f) { return f.kind == FactorKind::reduced; });
     std::vector<int> dims = result_factors();
-    if (product)
-      std::reverse(dims.begin(), dims.end());  // columns first: each tile reads its own part of the weights
+    if (product && (whole_rows || !result_is_largest())) std::reverse(dims.begin(), dims.end());
     if (whole_rows) dims.resize(1);
     Index have = 1;
     for (std::size_t k = 0, used = 0; k < dims.size() && used < 2 && have < wanted; ++k) {
@@ -64,6 +63,17 @@ class OpTiler {
       out.push_back(factors_.outer[at + static_cast<std::uint32_t>(d)]);
     }
     return out;
+  }
+
+  // Tiles of columns each read a part of the second matrix, and all of the first. Where the result is larger
+  // than both (the gradient of weights, say), tiles of rows rather write memory that is their own.
+  bool result_is_largest() const {
+    const auto bytes_of_all = [](const Types& types) {
+      Index most = 0;
+      for (const TensorType& type : types) most = std::max(most, bytes_of(type));
+      return most;
+    };
+    return bytes_of_all(graph_.result_types(node_)) > bytes_of_all(graph_.input_types(node_));
   }
 
   int last_factor() const {

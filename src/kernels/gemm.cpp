@@ -30,7 +30,7 @@ constexpr Index kTileRows = 6;
 constexpr Index kTileRows = 4;
 #endif
 constexpr Index kPanelColumns = 2 * kLanes;
-constexpr Index kDepth = 384;
+constexpr Index kDepth = 192;  // a panel of AVX-512 is 24 KiB: it stays in L1
 static_assert(kPanelColumns * kDepth * Index{sizeof(float)} <= kGemmScratchBytes);
 
 // With fewer row tiles than this, copying a panel costs more than reading B at its own stride.

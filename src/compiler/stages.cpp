@@ -73,7 +73,7 @@ std::string Stages::summary() const {
   for (std::size_t i = 0; i < seconds.size(); ++i) {
     out += "step '" + step.programs[i].name + "' " + with_unit(seconds[i] * 1e3, "ms") + ", ";
   }
-  return out + "by an uncalibrated cost model\n";
+  return out + (fabric.measured ? "by a cost model of measured rates\n" : "by an uncalibrated cost model\n");
 }
 
 std::string Stages::dump(std::string_view stage) const {

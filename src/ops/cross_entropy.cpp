@@ -95,6 +95,15 @@ AxesRule SoftmaxCrossEntropy::axes(const Types& in) const {
 }
 Alias SoftmaxCrossEntropy::alias(const Types&) const { return {{1, 0}}; }
 
+Cost SoftmaxCrossEntropy::cost(const Types& in) const {
+  // An exponential is about 20 operations; maximum, sum and quotient of a row, which wait for each other, as
+  // many again. Rows are computed in whole vectors.
+  constexpr double kOperations = 40;
+  const double rows = static_cast<double>(in[1].shape.size());
+  const double classes = static_cast<double>(round_up(in[0].shape[in[0].shape.rank() - 1], 16));
+  return {rows * classes * kOperations, 2.0 * static_cast<double>(bytes_of(in[0]) + bytes_of(in[1]))};
+}
+
 void SoftmaxCrossEntropy::run(const Context&, Tiles in, Tiles out) const {
   const Index p_stride = out[1].stride[ops::at(out[1].rank - 1)];
   for_each_index(out[0].rank, out[0].extent, [&](const std::array<Index, kMaxRank>& index) {

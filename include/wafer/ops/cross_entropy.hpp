@@ -21,6 +21,7 @@ struct SoftmaxCrossEntropy {
   AxesRule axes(const Types& in) const;
   void run(const Context& context, Tiles in, Tiles out) const;
   Gradients gradient(Inputs in, Outputs out, Cotangents cotangents) const;
+  Cost cost(const Types& in) const;
   Alias alias(const Types& in) const;
   Kernels kernels(const Types& in) const;
 };

@@ -31,7 +31,7 @@ class OpTiler {
     const bool product =
         std::any_of(of.begin(), of.end(), [](const OpFactor& f) { return f.kind == FactorKind::reduced; });
     std::vector<int> dims = result_factors();
-    if (product && (whole_rows || !result_is_largest())) std::reverse(dims.begin(), dims.end());
+    if (product && (whole_rows || !rows_first())) std::reverse(dims.begin(), dims.end());
     if (whole_rows) dims.resize(1);
     Index have = 1;
     for (std::size_t k = 0, used = 0; k < dims.size() && used < 2 && have < wanted; ++k) {
@@ -65,15 +65,15 @@ class OpTiler {
     return out;
   }
 
-  // Tiles of columns each read a part of the second matrix, and all of the first. Where the result is larger
-  // than both (the gradient of weights, say), tiles of rows rather write memory that is their own.
-  bool result_is_largest() const {
-    const auto bytes_of_all = [](const Types& types) {
-      Index most = 0;
-      for (const TensorType& type : types) most = std::max(most, bytes_of(type));
-      return most;
-    };
-    return bytes_of_all(graph_.result_types(node_)) > bytes_of_all(graph_.input_types(node_));
+  // Tiles of columns each read a part of the second matrix and all of the first, tiles of rows the reverse: so
+  // the larger one is cut. Where the result is larger still (the gradient of weights, say), tiles of rows write
+  // memory that is their own.
+  bool rows_first() const {
+    const auto inputs = graph_.inputs_of(node_);
+    const auto bytes_of_value = [&](ValueId value) { return bytes_of(graph_.values[value].type); };
+    if (inputs.size() < 2) return false;
+    const Index a = bytes_of_value(inputs[0]), b = bytes_of_value(inputs[1]);
+    return a > b || bytes_of_value(node_.first_value) > b;
   }
 
   int last_factor() const {
@@ -91,8 +91,11 @@ class OpTiler {
     }
     const double seconds = share * std::max(cost.flops / fabric.flops, cost.bytes / fabric.memory_rate);
     const Index by_time = static_cast<Index>(std::min(1e6, seconds / kTileSeconds));
-    const Index by_memory =
-        static_cast<Index>(std::min(1e6, share * cost.bytes / (4 * static_cast<double>(fabric.fast_memory))));
+    // Kernels that run tails keep to fast memory by themselves.
+    const Kernels kernels = node_.op.kernels(graph_.input_types(node_));
+    const bool by_itself = !kernels.empty() && kernels.front().runs_tail;
+    const double pieces = share * cost.bytes / (4 * static_cast<double>(fabric.fast_memory));
+    const Index by_memory = by_itself ? 1 : static_cast<Index>(std::min(1e6, pieces));
     const Index for_workers = workers > 1 ? std::min(by_time, workers * kTilesPerWorker) : 1;
     return std::max<Index>({1, for_workers, by_memory});
   }

@@ -13,8 +13,8 @@
 #include <array>
 #include <utility>
 
-// B is cut into panels two vectors wide and at most kDepth deep. A panel is copied to scratch (or read in
-// place), and all rows of A pass over it, a tile of rows at a time: the tile's part of C stays in registers
+// Rows of A are taken in blocks, and B is cut into panels two vectors wide and at most kDepth deep. A panel is
+// copied to scratch (or read in place), and all rows of the block pass over it, a tile of rows at a time: the tile's part of C stays in registers
 // while the kernel runs down the panel. Between panels of one column C itself carries the sums.
 
 HWY_BEFORE_NAMESPACE();
@@ -31,7 +31,9 @@ constexpr Index kTileRows = 4;
 #endif
 constexpr Index kPanelColumns = 2 * kLanes;
 constexpr Index kDepth = 192;  // a panel of AVX-512 is 24 KiB: it stays in L1
-static_assert(kPanelColumns * kDepth * Index{sizeof(float)} <= kGemmScratchBytes);
+// Rows of A that pass over all panels before the next ones do: kRows x kDepth of it stay in L2.
+constexpr Index kRows = 384;
+static_assert((kPanelColumns + kRows) * kDepth * Index{sizeof(float)} <= kGemmScratchBytes);
 
 // With fewer row tiles than this, copying a panel costs more than reading B at its own stride.
 constexpr Index kTilesWorthPacking = 4;
@@ -212,9 +214,11 @@ HWY_NOINLINE void pack(const Matrix& b, Index depth, Index columns, float* panel
 /// Piece `i` of `pieces` even ones of [0, n): where it begins.
 HWY_INLINE Index even(Index n, Index i, Index pieces) { return n * i / pieces; }
 
-/// C[m, columns] (+)= A · B for a B of at most one panel; `col` is its place in C, for the tail.
-void multiply_panel(Index m, Index columns, Index depth, const Matrix& a, const Matrix& b, float* c,
-                    Index c_row, bool accumulate, float* scratch, const Tail* tail, Index col) {
+/// C[m, columns] (+)= A · B for a B of at most one panel; (row, col) is its place in C, for the tail.
+/// `tile_step` is what lies between the tiles of an A that pack_rows made; 0 where A is a matrix.
+void multiply_panel(Index m, Index columns, Index depth, const Matrix& a, Index tile_step, const Matrix& b,
+                    float* c, Index c_row, bool accumulate, float* scratch, const Tail* tail, Index row,
+                    Index col) {
   const Index vectors = columns > kLanes ? 2 : 1;
   const Index last_columns = columns - (vectors - 1) * kLanes;
   const Index tiles = (m + kTileRows - 1) / kTileRows;
@@ -233,12 +237,30 @@ void multiply_panel(Index m, Index columns, Index depth, const Matrix& a, const 
   for (Index tile = 0; tile < tiles; ++tile) {
     const Index i = even(m, tile, tiles);
     const Index rows = even(m, tile + 1, tiles) - i;
-    if (fetch) find_lines(*tail, i, rows, col, columns, c + i * c_row, c_row, lines);
-    tile_of[static_cast<size_t>(rows - 1)](depth, a.at(i, 0), a.row, a.col, panel, panel_row, c + i * c_row,
-                                           c_row, last_columns, accumulate, lines);
+    const float* const from = tile_step > 0 ? a.data + tile * tile_step : a.at(i, 0);
+    if (fetch) find_lines(*tail, row + i, rows, col, columns, c + i * c_row, c_row, lines);
+    tile_of[static_cast<size_t>(rows - 1)](depth, from, a.row, a.col, panel, panel_row, c + i * c_row, c_row,
+                                           last_columns, accumulate, lines);
     if (tail == nullptr || (i + rows - ready < kTailRows && i + rows < m)) continue;
-    tail->run(tail->self, ready, i + rows - ready, col, columns);
+    tail->run(tail->self, row + ready, i + rows - ready, col, columns);
     ready = i + rows;
+  }
+}
+
+/// Rows of A whose elements lie far apart in memory are copied next to each other where enough panels use
+/// them: each step of a tile would touch another page.
+constexpr Index kFarApart = 1024, kPanelsWorthPacking = 4;
+
+/// Tiles of rows as multiply_panel cuts them, element after element of a column of A.
+HWY_NOINLINE void pack_rows(const Matrix& a, Index m, Index depth, float* to) {
+  const Index tiles = (m + kTileRows - 1) / kTileRows;
+  for (Index tile = 0; tile < tiles; ++tile) {
+    const Index i = even(m, tile, tiles);
+    const Index rows = even(m, tile + 1, tiles) - i;
+    for (Index p = 0; p < depth; ++p, to += kTileRows) {
+      const float* const from = a.at(i, p);
+      for (Index r = 0; r < rows; ++r) to[r] = from[r];
+    }
   }
 }
 
@@ -251,16 +273,27 @@ void gemm(Index m, Index n, Index k, const float* a, Index a_row, Index a_col, c
     return;
   }
   const bool one_piece = m * n <= kOnePiece;
-  const Matrix left{a, a_row, a_col};
   const Matrix right{b, b_row, b_col};
+  const Index blocks = (m + kRows - 1) / kRows;
   const Index chunks = (k + kDepth - 1) / kDepth;
-  for (Index chunk = 0; chunk < chunks; ++chunk) {
-    const Index p = even(k, chunk, chunks);
-    const Index depth = even(k, chunk + 1, chunks) - p;
-    for (Index j = 0; j < n; j += kPanelColumns) {
-      multiply_panel(m, std::min(kPanelColumns, n - j), depth, {left.at(0, p), a_row, a_col},
-                     {right.at(p, j), b_row, b_col}, c + j, c_row, accumulate || chunk > 0, scratch,
-                     chunk + 1 == chunks && !one_piece ? tail : nullptr, j);
+  const bool pack_a = a_row == 1 && a_col >= kFarApart && n >= kPanelsWorthPacking * kPanelColumns;
+  float* const packed = scratch + kPanelColumns * kDepth;
+  for (Index block = 0; block < blocks; ++block) {
+    const Index i = even(m, block, blocks);
+    const Index rows = even(m, block + 1, blocks) - i;
+    for (Index chunk = 0; chunk < chunks; ++chunk) {
+      const Index p = even(k, chunk, chunks);
+      const Index depth = even(k, chunk + 1, chunks) - p;
+      Matrix left{a + i * a_row + p * a_col, a_row, a_col};
+      if (pack_a) {
+        pack_rows(left, rows, depth, packed);
+        left = {packed, 1, kTileRows};
+      }
+      for (Index j = 0; j < n; j += kPanelColumns) {
+        multiply_panel(rows, std::min(kPanelColumns, n - j), depth, left, pack_a ? depth * kTileRows : 0,
+                       {right.at(p, j), b_row, b_col}, c + i * c_row + j, c_row, accumulate || chunk > 0,
+                       scratch, chunk + 1 == chunks && !one_piece ? tail : nullptr, i, j);
+      }
     }
   }
   if (tail != nullptr && one_piece) tail->run(tail->self, 0, m, 0, n);

@@ -94,7 +94,7 @@ class Traffic {
   /// Throws UserError, naming core and step, where the machine is smaller than the mesh, a route leaves it,
   /// is not connected or meets a faulty core, a colour is over the machine's, a route ends where nobody takes
   /// the message, a core expects a message that does not come by, or a message needs one that never comes to
-  /// its core. CompileError-free: whether it ever ends is the simulator's to say.
+  /// its core. Whether it ever ends is for `order_of` and the simulator to say.
   void check(const Machine& machine) const;
   /// "message 7 of step 2, from core (0, 3)"
   std::string text_of_message(MessageId id) const;
@@ -114,8 +114,27 @@ class Traffic {
   std::vector<std::size_t> first_segment_{0}, first_delivery_{0}, first_need_{0};
 };
 
+/// Which messages need each message.
+class Followers {
+ public:
+  /// Throws nothing of its own; ids must be in range.
+  explicit Followers(const Traffic& traffic);
+  /// Each follower, and whether it waits for the whole message.
+  std::span<const Need> of(MessageId id) const {
+    return std::span<const Need>(followers_).subspan(first_[id], first_[id + 1] - first_[id]);
+  }
+
+ private:
+  std::vector<std::size_t> first_;
+  std::vector<Need> followers_;
+};
+
 /// The messages in an order in which each follows those it needs. Throws UserError that names the cores and
 /// steps of a cycle.
 std::vector<MessageId> order_of(const Traffic& traffic);
+
+/// "deadlock: message 3 of step 1, from core (0, 1), waits for …": a cycle among those that are not gone,
+/// each of which must need another one.
+std::string deadlock_text(const Traffic& traffic, const std::vector<bool>& gone);
 
 }  // namespace wafer::inline v0

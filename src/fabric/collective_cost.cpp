@@ -36,7 +36,8 @@ TreeTerms closed_terms(Index cores, LineTree tree) {
       return terms;
     }
     case LineTree::star:
-    case LineTree::automatic: break;
+    case LineTree::automatic:
+    case LineTree::streamed: break;
   }
   throw InternalError("a tree without closed terms");
 }
@@ -161,11 +162,14 @@ double reduce_cycles(Index cores, Index root, LineTree tree, Index wavelets, con
   // The root takes what comes as one stream, of which the first has come one hop [H, and the hop].
   const double star = vector * to_double(cores - 1) + machine.hop_cycles + machine.stage_cycles();
   if (tree == LineTree::star) return star;
+  const bool between = before > 0 && after > 0;
+  if (tree == LineTree::streamed || (tree == LineTree::automatic && between))
+    return generate_trees(tree, cores, root, wavelets, machine).cycles;
   if (tree == LineTree::automatic) {
-    const TreeChoice choice = choose_tree(cores, root, wavelets, machine);
+    const TreeChoice choice = choose_limits(cores, wavelets, machine);
     return choice.limits.depth == 1 ? star : choice.cycles;
   }
-  if (before > 0 && after > 0)
+  if (between)
     return streamed_cycles(line_tree(tree, before + 1), line_tree(tree, after + 1), wavelets, machine);
   const TreeTerms terms = closed_terms(cores, tree);
   const double link =

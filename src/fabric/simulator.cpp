@@ -172,6 +172,7 @@ class Simulator {
     LinkLoad& load = result_.links[link];
     load.wavelets += message.count;
     ++load.messages;
+    load.busy += count_of(id) * pace_[id];
     load.most_queued = std::max(load.most_queued, 1);
     if (start > event.time) wait(link, event, start);
     result_.wavelet_hops += message.count;

@@ -5,7 +5,7 @@
 // 32) for one thread and for two, and measures them. Prints `predict_<network>_t<threads> <metric> V`:
 // predicted_ms and measured_ms of each round, then the median over the rounds of |predicted / measured - 1|.
 // Exits with 1 where one is above 0.15.
-#include <wafer/runtime/calibrate.hpp>
+#include <wafer/report/calibrate.hpp>
 #include <wafer/wafer.hpp>
 
 #include <algorithm>

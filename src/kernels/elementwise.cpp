@@ -77,10 +77,32 @@ struct Row {
   }
 };
 
+// Rows shorter than a vector are loaded some at a time before any of them is stored: a vector that reaches
+// into the next row, which y may share with an operand, would have to wait for the store.
+constexpr Index kShortRows = 4;
+
+template <Vector (*kFunction)(Vector, Vector)>
+void binary_of_short_rows(Index rows, Index cols, const Operand& a, const Operand& b, float* y, Index y_row) {
+  const auto at = [&](Index i) HWY_ATTR {
+    return kFunction(Row(a.data + i * a.row, a.col).first_at(0, cols),
+                     Row(b.data + i * b.row, b.col).first_at(0, cols));
+  };
+  Index i = 0;
+  for (; i + kShortRows <= rows; i += kShortRows) {
+    const Vector y0 = at(i), y1 = at(i + 1), y2 = at(i + 2), y3 = at(i + 3);
+    store_first(y0, cols, y + i * y_row);
+    store_first(y1, cols, y + (i + 1) * y_row);
+    store_first(y2, cols, y + (i + 2) * y_row);
+    store_first(y3, cols, y + (i + 3) * y_row);
+  }
+  for (; i < rows; ++i) store_first(at(i), cols, y + i * y_row);
+}
+
 template <Vector (*kFunction)(Vector, Vector)>
 void binary(Index rows, Index cols, const Operand& a, const Operand& b, float* y, Index y_row) {
   if (cols == 0) return;
   const Operand a_of = a, b_of = b;  // copies that no store can alias
+  if (cols < kLanes && rows > 1) return binary_of_short_rows<kFunction>(rows, cols, a_of, b_of, y, y_row);
   for (Index i = 0; i < rows; ++i, y += y_row) {
     const Row left(a_of.data + i * a_of.row, a_of.col);
     const Row right(b_of.data + i * b_of.row, b_of.col);

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Matrix products in f32 through a session. usage: bench_gemm THREADS
 // prints `gemm_wafer_<NN|NT|TN>_<M>x<N>x<K>_t<threads> GFLOPs V`: C[M,N] = op(A) op(B), row-major, T where a
-// matrix is stored transposed (NT: forward of a layer; NN: gradient of its input; TN: gradient of its weights).
-// The median of repetitions. bench/versus_gemm.sh runs it beside other libraries.
+// matrix is stored transposed (NT: forward of a layer; NN: gradient of its input; TN: gradient of its
+// weights). The median of repetitions. bench/versus_gemm.sh runs it beside other libraries.
 #include <wafer/wafer.hpp>
 
 #include <algorithm>

@@ -34,7 +34,8 @@ double now() {
 }
 
 double median(std::vector<double> values) {
-  std::nth_element(values.begin(), values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2), values.end());
+  std::nth_element(values.begin(), values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2),
+                   values.end());
   return values[values.size() / 2];
 }
 
@@ -48,7 +49,8 @@ Executable train(const Network& network, const Fabric& host, Index threads) {
     x = x | nn::Linear{network.widths[k], "fc" + std::to_string(k)};
   }
   const Tensor loss = x | cross_entropy(label);
-  return compile(minimize(loss, SGD{.lr = 0.01, .momentum = 0.9}).fetch("loss", loss), host, {.threads = threads});
+  return compile(minimize(loss, SGD{.lr = 0.01, .momentum = 0.9}).fetch("loss", loss), host,
+                 {.threads = threads});
 }
 
 double measured(const Network& network, const Executable& executable, Index threads) {
@@ -87,8 +89,8 @@ int main(int argc, char** argv) {
           const double expected = executable.plan().predicted_seconds();
           const double actual = measured(network, executable, std::min(threads, executable.plan().workers()));
           const std::string name = "predict_" + network.name + "_t" + std::to_string(threads);
-          std::printf("%s predicted_ms %.4f\n%s measured_ms %.4f\n", name.c_str(), expected * 1e3, name.c_str(),
-                      actual * 1e3);
+          std::printf("%s predicted_ms %.4f\n%s measured_ms %.4f\n", name.c_str(), expected * 1e3,
+                      name.c_str(), actual * 1e3);
           errors[name].push_back(std::abs(expected / actual - 1));
         }
       }

@@ -98,7 +98,8 @@ void tile_for(Stages& s, const Fabric& fabric, Index workers, KernelTarget targe
   s.partition.choices.workers = workers;
   s.tiling = tile_step(s.step, s.factors, s.partition, s.communication, s.fusion, fabric);
   if (!fabric.shared_memory) return;
-  s.seconds = host_seconds(s.step, s.factors, s.partition, s.communication, s.schedule, s.tiling, fabric, target);
+  s.seconds =
+      host_seconds(s.step, s.factors, s.partition, s.communication, s.schedule, s.tiling, fabric, target);
 }
 
 Executable finish(std::shared_ptr<Stages> s, const Fabric& fabric, const Options& options) {

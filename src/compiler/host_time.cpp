@@ -33,7 +33,8 @@ class HostTime {
         workers_(static_cast<double>(workers)),
         lanes_(lanes) {}
 
-  double of(std::size_t program, const ProgramSchedule& schedule, const std::vector<OpTiling>& tilings) const {
+  double of(std::size_t program, const ProgramSchedule& schedule,
+            const std::vector<OpTiling>& tilings) const {
     double seconds = 2 * fabric_.setup + feeding(program);
     for (std::uint32_t a = 0; a < schedule.actions.size(); ++a) {
       const ScheduledAction& action = schedule.actions[a];

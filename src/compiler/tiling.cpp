@@ -65,9 +65,9 @@ class OpTiler {
     return out;
   }
 
-  // Tiles of columns each read a part of the second matrix and all of the first, tiles of rows the reverse: so
-  // the larger one is cut. Where the result is larger still (the gradient of weights, say), tiles of rows write
-  // memory that is their own.
+  // Tiles of columns each read a part of the second matrix and all of the first, tiles of rows the reverse:
+  // so the larger one is cut. Where the result is larger still (the gradient of weights, say), tiles of rows
+  // write memory that is their own.
   bool rows_first() const {
     const auto inputs = graph_.inputs_of(node_);
     const auto bytes_of_value = [&](ValueId value) { return bytes_of(graph_.values[value].type); };

@@ -52,8 +52,9 @@ using Sixteen = Lanes<Floats, kVirtualLanes>;
 /// exp(z − max) of a row of at most 16 classes. A missing element's is +0, which adds nothing.
 HWY_INLINE RowSum exponentials_of_short_row(Index classes, const float* z, float* e) {
   const float max = max_of_row(classes, z);
-  const Sixteen lanes = Sixteen::made_by(
-      [&](Index l) HWY_ATTR { return exp_of(hn::Sub(load_up_to(z + l, classes - l, -kInfinity), set(max))); });
+  const Sixteen lanes = Sixteen::made_by([&](Index l) HWY_ATTR {
+    return exp_of(hn::Sub(load_up_to(z + l, classes - l, -kInfinity), set(max)));
+  });
   lanes.for_each([&](Vector v, Index l) HWY_ATTR { hn::Store(v, kFloats, e + l); });
   return {max, 0.0F + lanes.total()};
 }

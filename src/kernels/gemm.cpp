@@ -13,9 +13,10 @@
 #include <array>
 #include <utility>
 
-// Rows of A are taken in blocks, and B is cut into panels two vectors wide and at most kDepth deep. A panel is
-// copied to scratch (or read in place), and all rows of the block pass over it, a tile of rows at a time: the tile's part of C stays in registers
-// while the kernel runs down the panel. Between panels of one column C itself carries the sums.
+// Rows of A are taken in blocks, and B is cut into panels two vectors wide and at most kDepth deep. A panel
+// is copied to scratch (or read in place), and all rows of the block pass over it, a tile of rows at a time:
+// the tile's part of C stays in registers while the kernel runs down the panel. Between panels of one column
+// C itself carries the sums.
 
 HWY_BEFORE_NAMESPACE();
 namespace wafer::inline v0::kernels::HWY_NAMESPACE {
@@ -141,8 +142,8 @@ constexpr std::array kTiles = {tiles_of<1, false>(kAllRows), tiles_of<2, false>(
 constexpr std::array kFetchingTiles = {tiles_of<1, true>(kAllRows), tiles_of<2, true>(kAllRows)};
 
 /// The lines of a tile of C at (row, col), and of what goes with it.
-void find_lines(const Tail& tail, Index row, Index rows, Index col, Index columns, const float* c, Index c_row,
-                Lines& lines) {
+void find_lines(const Tail& tail, Index row, Index rows, Index col, Index columns, const float* c,
+                Index c_row, Lines& lines) {
   constexpr Index kLine = 64;
   lines.count = 0;
   const auto add = [&](const std::byte* from, Index row_bytes, Index bytes) {

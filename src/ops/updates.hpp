@@ -43,8 +43,7 @@ void for_each_matrix(const Tile& first, Tiles others, const F& f) {
     matrix = matrix && columns_are_adjacent(others[i]);
     rows[i + 1] = others[i].stride[0];
   }
-  if (matrix)
-    return f(rank == 1 ? 1 : first.extent[0], first.extent[at(rank - 1)], Offsets{}, rows);
+  if (matrix) return f(rank == 1 ? 1 : first.extent[0], first.extent[at(rank - 1)], Offsets{}, rows);
   const LoopNest nest = loop_nest(first, others);
   const Index n = nest.run();
   bool adjacent = true;

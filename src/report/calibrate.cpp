@@ -55,8 +55,8 @@ class Calibration {
     Fabric fabric = host_;
     fabric.flops = flops();
     fabric.setup = setup();
-    fabric.fast_rate = rate(128, fabric.setup);       // three matrices of 64 KiB
-    fabric.memory_rate = rate(1024, fabric.setup);    // of 4 MiB
+    fabric.fast_rate = rate(128, fabric.setup);     // three matrices of 64 KiB
+    fabric.memory_rate = rate(1024, fabric.setup);  // of 4 MiB
     if (available_cpus() > 1) fabric.hop = hop();
     fabric.measured = true;
     fabric.check();

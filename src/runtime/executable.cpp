@@ -24,7 +24,8 @@ double Plan::predicted_seconds(std::string_view step) const {
     if (program.name == step) return program.predicted_seconds;
     names += (names.empty() ? "'" : ", '") + program.name + "'";
   }
-  throw UserError("predicted_seconds: expected one of the steps " + names + ", got '" + std::string(step) + "'");
+  throw UserError("predicted_seconds: expected one of the steps " + names + ", got '" + std::string(step) +
+                  "'");
 }
 
 std::ostream& operator<<(std::ostream& out, const Plan& plan) { return out << plan.text(); }

@@ -15,7 +15,8 @@ Executable network(const Fabric& fabric, Index threads, Index batch, Index width
   const Tensor x = g.input("x", {b, width});
   const Tensor y = x | nn::Linear{width, "fc1"} | Relu{} | nn::Linear{width, "fc2"};
   const Tensor loss = mean(square(y));
-  return compile({{"train", minimize(loss, SGD{.lr = 0.1}).fetch("loss", loss)}}, fabric, {.threads = threads});
+  return compile({{"train", minimize(loss, SGD{.lr = 0.1}).fetch("loss", loss)}}, fabric,
+                 {.threads = threads});
 }
 
 }  // namespace

@@ -11,11 +11,11 @@
 
 namespace wafer::inline v0 {
 
-Executor::Executor(const ExecutableData& data, RunState& state, int threads, bool trace)
+Executor::Executor(const ExecutableData& data, RunState& state, int threads, const SessionOptions& options)
     : data_(data),
       state_(state),
-      tracing_(trace),
-      workers_(threads),
+      tracing_(options.trace),
+      workers_(threads, options.pin, options.arena),
       slots_(std::make_unique<Slot[]>(static_cast<std::size_t>(threads))),
       computed_(std::make_unique<std::atomic<std::uint8_t>[]>(static_cast<std::size_t>(data.blocks()))) {
   for (const ProgramRecord& program : data.programs) tickets_.push_back(number(program));

@@ -7,6 +7,7 @@
 #include "runtime/workers.hpp"
 
 #include <wafer/runtime/executable_data.hpp>
+#include <wafer/runtime/session.hpp>
 #include <wafer/runtime/stop_request.hpp>
 #include <wafer/runtime/trace.hpp>
 
@@ -38,8 +39,7 @@ struct ExecutorStats {
 /// run: one of them may fail too. So the earliest failure wins, whatever the workers' pace.
 class Executor {
  public:
-  /// `trace`: notes when each tile runs.
-  Executor(const ExecutableData& data, RunState& state, int threads, bool trace);
+  Executor(const ExecutableData& data, RunState& state, int threads, const SessionOptions& options);
   ~Executor();
 
   /// Runs one step. Rethrows the failure of the earliest ticket, the one that a worker alone would have met,

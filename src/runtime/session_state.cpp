@@ -24,7 +24,11 @@ int threads_of(const SessionOptions& options, Index planned) {
     throw RunError("threads: expected 1 to " + std::to_string(kMostThreads) +
                    ", or 0 for the CPUs at hand, got " + std::to_string(options.threads));
   }
-  return static_cast<int>(options.threads > 0 ? options.threads : std::min(planned, available_cpus()));
+  if ((options.arena.arena == nullptr) != (options.arena.execute == nullptr))
+    throw RunError("arena: expected one as in(arena) of wafer/bridge/tbb.hpp gives it, got half of one");
+  if (options.threads > 0) return static_cast<int>(options.threads);
+  const Index cpus = options.arena.arena != nullptr ? options.arena.concurrency : available_cpus();
+  return static_cast<int>(std::clamp(cpus, Index{1}, planned));
 }
 
 Arena make_arena(Index bytes, std::optional<std::uint8_t> fill) {
@@ -100,7 +104,7 @@ SessionState::SessionState(std::shared_ptr<const ExecutableData> executable, con
   const DefaultFloats floats;
   for (const VariableRecord& variable : data->variables) initialize_variable(*this, variable);
   for (const ConstantRecord& constant : data->constants) write(constant.buffer, constant.bytes.data());
-  executor = std::make_unique<Executor>(*data, run, threads, options.trace);
+  executor = std::make_unique<Executor>(*data, run, threads, options);
 }
 
 std::size_t SessionState::program_index(std::string_view name) const {

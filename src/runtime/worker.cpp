@@ -14,6 +14,10 @@ namespace {
 // Up to so many operands in a plan, the calls are kept: where steps are short, so that it counts.
 constexpr std::size_t kKeptOperands = 512;
 
+// A wait spins, then offers the CPU to others, and then sleeps now and then: another process on the same CPU
+// may be what the other worker waits for.
+constexpr int kYields = 400;
+constexpr std::chrono::microseconds kSleep{50};
 constexpr int kSpins = 2000;  // of a few nanoseconds each, before the CPU is offered to others
 
 // Written by one worker alone.
@@ -154,8 +158,10 @@ bool Executor::Worker::wait_until_done(std::int64_t ticket, std::int64_t own) co
       if (given_up()) return false;
       if (spins < kSpins) {
         pause();
-      } else {
+      } else if (spins < kSpins + kYields) {
         std::this_thread::yield();
+      } else {
+        std::this_thread::sleep_for(kSleep);
       }
     }
   }

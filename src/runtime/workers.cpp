@@ -6,6 +6,9 @@
 #include <oneapi/tbb/info.h>
 #include <oneapi/tbb/task_arena.h>
 #include <oneapi/tbb/task_group.h>
+#include <oneapi/tbb/task_scheduler_observer.h>
+
+#include <sched.h>
 
 #include <wafer/error.hpp>
 
@@ -44,8 +47,53 @@ void expect_threads(int count) {
 
 }  // namespace
 
+// Keeps oneTBB's own threads on one CPU each while they are in an arena, and gives them their old affinity
+// back. The caller's thread, which has the arena's first place, is left alone.
+class Workers::Pin : public tbb::task_scheduler_observer {
+ public:
+  Pin(tbb::task_arena& arena, int threads) : task_scheduler_observer(arena) {
+    cpu_set_t allowed;
+    CPU_ZERO(&allowed);
+    if (sched_getaffinity(0, sizeof allowed, &allowed) != 0) return;
+    for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu) {
+      if (CPU_ISSET(cpu, &allowed)) cpus_.push_back(cpu);
+    }
+    if (static_cast<std::size_t>(threads) > cpus_.size()) return;  // they have to share
+    before_.resize(cpus_.size());
+    observe(true);
+  }
+  ~Pin() override { observe(false); }
+  Pin(const Pin&) = delete;
+  Pin& operator=(const Pin&) = delete;
+
+  void on_scheduler_entry(bool is_worker) override {
+    const std::size_t place = place_of(is_worker);
+    if (place == 0 || sched_getaffinity(0, sizeof before_[place], &before_[place]) != 0) return;
+    cpu_set_t one;
+    CPU_ZERO(&one);
+    CPU_SET(cpus_[place], &one);
+    sched_setaffinity(0, sizeof one, &one);
+  }
+  void on_scheduler_exit(bool is_worker) override {
+    const std::size_t place = place_of(is_worker);
+    if (place > 0) sched_setaffinity(0, sizeof before_[place], &before_[place]);
+  }
+
+ private:
+  // Of the thread in the arena; 0 where it is not to be pinned.
+  std::size_t place_of(bool is_worker) const {
+    const int place = tbb::this_task_arena::current_thread_index();
+    const bool pinned = is_worker && place > 0 && static_cast<std::size_t>(place) < before_.size();
+    return pinned ? static_cast<std::size_t>(place) : 0;
+  }
+
+  std::vector<int> cpus_;
+  std::vector<cpu_set_t> before_;  // affinity, by place in the arena
+};
+
 struct Workers::Pool {
-  explicit Pool(int threads) {
+  Pool(int threads, bool pin, const HostArena& of_host) : host(of_host) {
+    if (host.arena != nullptr) return;
     expect_threads(threads - 1);
     using Control = tbb::global_control;
     if (threads > tbb::info::default_concurrency())
@@ -53,13 +101,22 @@ struct Workers::Pool {
     // A host may have set a lower limit. oneTBB would print a warning if it were asked for more.
     const std::size_t limit = Control::active_value(Control::max_allowed_parallelism);
     arena.initialize(std::min(threads, static_cast<int>(limit)));
+    if (pin) pinned.emplace(arena, threads);
   }
+
+  void execute(HostArena::Body* body, void* data) {
+    if (host.arena != nullptr) return host.execute(host.arena, body, data);
+    arena.execute([=] { body(data); });
+  }
+
+  HostArena host;
   std::optional<tbb::global_control> more;
   tbb::task_arena arena;
+  std::optional<Pin> pinned;
 };
 
-Workers::Workers(int threads) : threads_(threads) {
-  if (threads > 1) pool_ = std::make_unique<Pool>(threads);
+Workers::Workers(int threads, bool pin, const HostArena& arena) : threads_(threads) {
+  if (threads > 1 || arena.arena != nullptr) pool_ = std::make_unique<Pool>(threads, pin, arena);
   // TBB's own memory grows now, not in the first step.
   for (int k = 0; k < 4; ++k) run([](void*, int) {}, nullptr);
 }
@@ -68,17 +125,25 @@ Workers::~Workers() = default;
 
 void Workers::run(Function* function, void* data) {
   if (!pool_) return function(data, 0);
-  // A kernel may use oneTBB itself. While it waits for its own tasks it must not be given another worker to
-  // run on top of itself, which would wait for it.
-  const auto alone = [function, data](int worker) {
-    tbb::this_task_arena::isolate([=] { function(data, worker); });
-  };
-  pool_->arena.execute([&] {
-    tbb::task_group group;
-    for (int w = 1; w < threads_; ++w) group.run([alone, w] { alone(w); });
-    alone(0);
-    group.wait();
-  });
+  struct Call {
+    Function* function;
+    void* data;
+    int threads;
+    // A kernel may use oneTBB itself. While it waits for its own tasks it must not be given another worker to
+    // run on top of itself, which would wait for it.
+    void alone(int worker) const {
+      tbb::this_task_arena::isolate([this, worker] { function(data, worker); });
+    }
+  } call{function, data, threads_};
+  pool_->execute(
+      [](void* of) {
+        const Call& all = *static_cast<const Call*>(of);
+        tbb::task_group group;
+        for (int w = 1; w < all.threads; ++w) group.run([&all, w] { all.alone(w); });
+        all.alone(0);
+        group.wait();
+      },
+      &call);
 }
 
 }  // namespace wafer::inline v0

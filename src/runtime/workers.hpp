@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <wafer/runtime/host_arena.hpp>
+
 #include <memory>
 
 namespace wafer::inline v0 {
@@ -12,8 +14,9 @@ class Workers {
   using Function = void(void* data, int worker);
 
   /// Room for `threads` workers, the caller being one of them. More than the machine has are had by a
-  /// tbb::global_control, which lasts as long as this object and counts for the whole process.
-  explicit Workers(int threads);
+  /// tbb::global_control, which lasts as long as this object and counts for the whole process. With `pin`,
+  /// oneTBB's threads keep to one CPU each while they are here. In a host's arena, neither is done.
+  Workers(int threads, bool pin, const HostArena& arena);
   ~Workers();
   Workers(const Workers&) = delete;
   Workers& operator=(const Workers&) = delete;
@@ -25,6 +28,7 @@ class Workers {
 
  private:
   struct Pool;
+  class Pin;
   int threads_;
   std::unique_ptr<Pool> pool_;
 };

@@ -57,13 +57,16 @@ TEST_CASE("a mesh has no tails: its blocks' results are moved before they are re
 TEST_CASE("updates wait for the end where something may still fail or veto, or the batch comes in parts") {
   Built m;
   SECTION("an op of a user's, whose gradient comes after those of later layers") {
-    const Tensor loss = m.x | nn::Linear{16, "fc1"} | Meddle{} | nn::Linear{3, "head"} | cross_entropy(m.label);
+    const Tensor loss =
+        m.x | nn::Linear{16, "fc1"} | Meddle{} | nn::Linear{3, "head"} | cross_entropy(m.label);
     // It is used again in the backward pass of nothing: only its forward can fail.
-    const Executable e = compile({{"train", minimize(loss, SGD{.lr = 0.1}).fetch("loss", loss)}}, Fabric::host());
+    const Executable e =
+        compile({{"train", minimize(loss, SGD{.lr = 0.1}).fetch("loss", loss)}}, Fabric::host());
     CHECK(has(fusion_of(e), "'optimizer.head.weight'"));
-    // Where its result is fetched through another such op, that one runs before the updates too, or they wait.
-    const Executable later = compile(
-        {{"train", minimize(loss, SGD{.lr = 0.1}).fetch("loss", loss | Meddle{})}}, Fabric::host());
+    // Where its result is fetched through another such op, that one runs before the updates too, or they
+    // wait.
+    const Executable later =
+        compile({{"train", minimize(loss, SGD{.lr = 0.1}).fetch("loss", loss | Meddle{})}}, Fabric::host());
     Session session{later, {.threads = 2}};
     const auto before = session.get("head.weight");
     plot().act = [](Index) { throw Fault("late", nullptr); };
@@ -73,14 +76,13 @@ TEST_CASE("updates wait for the end where something may still fail or veto, or t
   }
   SECTION("clipping reads all gradients before any update") {
     const Tensor loss = m.x | nn::Linear{3, "head"} | cross_entropy(m.label);
-    const Executable e =
-        compile({{"train", minimize(loss, SGD{.lr = 0.1}).clip_norm(1)}}, Fabric::host());
+    const Executable e = compile({{"train", minimize(loss, SGD{.lr = 0.1}).clip_norm(1)}}, Fabric::host());
     CHECK_FALSE(has(fusion_of(e), "optimizer."));
   }
   SECTION("micro-batches") {
     const Tensor loss = m.x | nn::Linear{3, "head"} | cross_entropy(m.label);
-    const Executable e = compile({{"train", minimize(loss, SGD{.lr = 0.1})}}, Fabric::host(),
-                                 {.micro_batches = 2});
+    const Executable e =
+        compile({{"train", minimize(loss, SGD{.lr = 0.1})}}, Fabric::host(), {.micro_batches = 2});
     CHECK_FALSE(has(fusion_of(e), "optimizer."));
     CHECK(has(fusion_of(e), "+ op 'wafer.add' at 'head'"));
   }
@@ -132,8 +134,8 @@ TEST_CASE("a stop counts until the first update may have run, and not after") {
 }
 
 TEST_CASE("tails have the bits of ops that run one after the other, whatever is tiled") {
-  // The same network on a host (tails) and on a mesh of one block (none), over shapes that end within vectors,
-  // panels and tiles of rows.
+  // The same network on a host (tails) and on a mesh of one block (none), over shapes that end within
+  // vectors, panels and tiles of rows.
   for (const Index width : {1, 7, 16, 33, 130}) {
     for (const Index batch : {1, 5, 8}) {
       const auto build = [&](const Fabric& fabric) {
@@ -142,8 +144,10 @@ TEST_CASE("tails have the bits of ops that run one after the other, whatever is 
         const Tensor x = g.input("x", {b, 6});
         const Tensor label = g.input("label", {b}, DType::i32);
         const Tensor h = x | nn::Linear{width, "fc1"} | Gelu{};
-        const Tensor loss = (h + sigmoid(h | nn::Linear{width, "fc2"})) | nn::Linear{3, "head"} | cross_entropy(label);
-        return compile({{"train", minimize(loss, AdamW{.lr = 0.1}).fetch("loss", loss)}}, fabric, {.threads = 3});
+        const Tensor loss =
+            (h + sigmoid(h | nn::Linear{width, "fc2"})) | nn::Linear{3, "head"} | cross_entropy(label);
+        return compile({{"train", minimize(loss, AdamW{.lr = 0.1}).fetch("loss", loss)}}, fabric,
+                       {.threads = 3});
       };
       Session with{build(Fabric::host()), {.threads = 3}}, without{build(Fabric::mesh(1, 1)), {.threads = 1}};
       const std::vector<float> x = ramp(static_cast<std::size_t>(batch * 6));

@@ -124,7 +124,7 @@ struct ProgramRecord {
   std::array<std::uint32_t, 4> region_end{};  ///< of prologue, body, epilogue, commit
   std::uint32_t fallible_end = 0;             ///< actions from it on cannot fail, and may write variables
   Grid grid;
-  bool trains = false;          ///< it writes variables, so it counts as a step
+  bool trains = false;           ///< it writes variables, so it counts as a step
   double predicted_seconds = 0;  ///< by the cost model
   std::vector<FeedRecord> feeds;
   std::vector<FetchRecord> fetches;

@@ -4,6 +4,7 @@
 
 #include <wafer/core/shape.hpp>
 #include <wafer/runtime/executable.hpp>
+#include <wafer/runtime/host_arena.hpp>
 #include <wafer/runtime/stop_request.hpp>
 #include <wafer/runtime/trace.hpp>
 
@@ -104,13 +105,19 @@ class Result {
 /// What runs is chosen at the session.
 struct SessionOptions {
   /// Worker threads, the caller included; 0: those that the plan was made for, but no more than the CPUs that
-  /// this process may use. More than there are CPUs gives exactly that many, by a tbb::global_control that counts for the whole process while the session
-  /// lives.
+  /// this process may use. More than there are CPUs gives exactly that many, by a tbb::global_control that
+  /// counts for the whole process while the session lives.
   Index threads = 0;
   /// Keys initial parameters and random ops.
   std::uint64_t seed = 0;
   /// Notes when each tile ran; see TraceEvent.
   bool trace = false;
+  /// Keeps oneTBB's threads on one CPU each while they work for the session, within the affinity that the
+  /// process has now. Never the caller's thread, nor those of a host's arena. Off by default: it gains
+  /// nothing on CPUs of one's own, and loses beside other busy processes.
+  bool pin = false;
+  /// A host's own arena to work in, as wafer/bridge/tbb.hpp gives it; `threads` 0 is then the arena's number.
+  HostArena arena{};
 };
 
 /// Name, shape and role of a variable.

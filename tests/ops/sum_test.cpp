@@ -122,6 +122,6 @@ TEST_CASE("sums refuse what does not fit") {
                     ContainsSubstring("wafer.sum") && ContainsSubstring("last dimension alone"));
   CHECK_THROWS_AS(apply(Sum{}, {x}), UserError);
   CHECK_THROWS_WITH(
-      sum(f.graph.constant(3, DType::i32) + 1 | [](Tensor t) { return broadcast_like(t, t); } | sum_all),
+      sum((f.graph.constant(3, DType::i32) + 1) | [](Tensor t) { return broadcast_like(t, t); } | sum_all),
       ContainsSubstring("expected a tensor of f32, got i32[]"));
 }

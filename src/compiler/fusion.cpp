@@ -4,6 +4,8 @@
 #include <wafer/error.hpp>
 
 #include <algorithm>
+#include <numeric>
+#include <set>
 #include <unordered_map>
 
 namespace wafer::inline v0 {
@@ -48,7 +50,7 @@ class Fuser {
         program_(step.programs[program]) {
     const std::size_t ops = program_.order.size();
     for (std::uint32_t p = 0; p < ops; ++p) {
-      out_.head.push_back(p);
+      head_.push_back(p);
       const Node& node = graph_.nodes[program_.order[p]];
       for (std::uint32_t r = 0; r < node.values; ++r) producer_[node.first_value + r] = p;
       for (ValueId value : graph_.inputs_of(node)) readers_[value].push_back(p);
@@ -57,10 +59,10 @@ class Fuser {
   }
 
   ProgramFusion run() {
-    for (std::uint32_t p = 0; p < out_.head.size(); ++p) {
-      if (!out_.is_tail(p) && can_be_head(p)) gather(p);
+    for (std::uint32_t p = 0; p < head_.size(); ++p) {
+      if (head_[p] == p && can_be_head(p)) gather(p);
     }
-    return std::move(out_);
+    return ProgramFusion(std::move(head_));
   }
 
  private:
@@ -82,26 +84,29 @@ class Fuser {
   }
 
   void gather(std::uint32_t head) {
-    const ValueId result = node_of(head).first_value;
-    std::vector<ValueId> shaped{result};
-    std::vector<ValueId> grouped{result};  // all values of the group
-    std::uint32_t next = head + 1;         // the first op that is not known to be in the group
-    for (std::uint32_t op = head + 1; op < out_.head.size(); ++op) {
-      const auto inputs = graph_.inputs_of(node_of(op));
-      const bool reads =
-          std::any_of(inputs.begin(), inputs.end(), [&](ValueId v) { return contains(shaped, v); });
-      if (!reads || out_.is_tail(op) || !ready(head, op, grouped)) continue;
-      if (!(program_.region[op] == Region::commit ? may_commit(head, op)
-                                                  : may_follow(head, op, op == next))) {
+    std::vector<ValueId> shaped, grouped;  // values in the head's shape, and all of the group
+    std::set<std::uint32_t> candidates;    // ops that read one of the former
+    const auto add = [&](ValueId value) {
+      shaped.push_back(value);
+      const auto read = readers_.find(value);
+      if (read != readers_.end()) candidates.insert(read->second.begin(), read->second.end());
+    };
+    grouped.push_back(node_of(head).first_value);
+    add(grouped.front());
+    std::uint32_t next = head + 1;  // the first op that is not known to be in the group
+    while (!candidates.empty()) {
+      const std::uint32_t op = *candidates.begin();
+      candidates.erase(candidates.begin());
+      if (head_[op] != op || op == head || !ready(head, op, grouped)) continue;
+      if (!(program_.region[op] == Region::commit ? may_commit(head, op) : may_follow(head, op, op == next)))
         continue;
-      }
       const std::vector<std::int8_t> in_head = factors_in_head(step_, factors_, index_, head, op, shaped);
       if (in_head.empty()) continue;
-      out_.head[op] = head;
+      head_[op] = head;
       const Node& node = node_of(op);
       for (std::uint32_t r = 0; r < node.values; ++r) grouped.push_back(node.first_value + r);
-      for (ValueId v : results_in_shape(step_, factors_, index_, head, op, in_head)) shaped.push_back(v);
-      while (next < out_.head.size() && out_.head[next] == head) ++next;
+      for (ValueId v : results_in_shape(step_, factors_, index_, head, op, in_head)) add(v);
+      while (next < head_.size() && head_[next] == head) ++next;
     }
   }
 
@@ -111,7 +116,7 @@ class Fuser {
       const auto made = producer_.find(value);
       if (made == producer_.end() || contains(grouped, value)) continue;
       // A tail runs when its head does.
-      if (out_.head[made->second] >= head) return false;
+      if (head_[made->second] >= head) return false;
     }
     return true;
   }
@@ -157,7 +162,7 @@ class Fuser {
   const Communication& communication_;
   std::size_t index_;
   const Program& program_;
-  ProgramFusion out_;
+  std::vector<std::uint32_t> head_;  // of each op
   std::unordered_map<ValueId, std::uint32_t> producer_;
   std::unordered_map<ValueId, std::vector<std::uint32_t>> readers_;
   std::uint32_t fallible_end_ = 0;  // no op from here on can fail
@@ -165,12 +170,17 @@ class Fuser {
 
 }  // namespace
 
-std::vector<std::uint32_t> ProgramFusion::tails_of(std::uint32_t op) const {
-  std::vector<std::uint32_t> out;
-  for (std::uint32_t p = op + 1; p < head.size(); ++p) {
-    if (head[p] == op) out.push_back(p);
+ProgramFusion::ProgramFusion(std::vector<std::uint32_t> heads) : head(std::move(heads)) {
+  first_tail.resize(head.size() + 1);
+  for (std::uint32_t op = 0; op < head.size(); ++op) {
+    if (is_tail(op)) ++first_tail[head[op] + 1];
   }
-  return out;
+  std::partial_sum(first_tail.begin(), first_tail.end(), first_tail.begin());
+  std::vector<std::uint32_t> next = first_tail;
+  tails.resize(first_tail.back());
+  for (std::uint32_t op = 0; op < head.size(); ++op) {
+    if (is_tail(op)) tails[next[head[op]]++] = op;
+  }
 }
 
 std::vector<std::int8_t> factors_in_head(const Step& step, const StepFactors& factors, std::size_t program,
@@ -239,8 +249,9 @@ Fusion fuse_tails(const Step& step, const StepFactors& factors, const Partition&
       continue;
     }
     // On a mesh, what a block computes is moved before it is read.
-    ProgramFusion& none = out.programs.emplace_back();
-    for (std::uint32_t p = 0; p < step.programs[i].order.size(); ++p) none.head.push_back(p);
+    std::vector<std::uint32_t> own(step.programs[i].order.size());
+    std::iota(own.begin(), own.end(), 0U);
+    out.programs.emplace_back(std::move(own));
   }
   return out;
 }
@@ -253,8 +264,9 @@ void Fusion::verify(const Step& step, const StepFactors& factors) const {
     for (ValueId source : program.sources) known[source] = true;
     for (std::uint32_t head = 0; head < program.order.size(); ++head) {
       if (programs[i].is_tail(head)) continue;
-      std::vector<std::uint32_t> ops = programs[i].tails_of(head);
-      ops.insert(ops.begin(), head);
+      const auto tails = programs[i].tails_of(head);
+      std::vector<std::uint32_t> ops{head};
+      ops.insert(ops.end(), tails.begin(), tails.end());
       std::vector<ValueId> shaped;
       for (std::uint32_t op : ops) {
         const Node& node = graph.nodes[program.order[op]];
@@ -282,7 +294,7 @@ std::string Fusion::dump(const Step& step) const {
   for (std::size_t i = 0; i < programs.size(); ++i) {
     out += "step '" + step.programs[i].name + "'\n";
     for (std::uint32_t head = 0; head < programs[i].head.size(); ++head) {
-      const std::vector<std::uint32_t> tails = programs[i].tails_of(head);
+      const auto tails = programs[i].tails_of(head);
       if (tails.empty()) continue;
       out += "  " + step.graph->where(step.programs[i].order[head]);
       for (std::uint32_t tail : tails) out += " + " + step.graph->where(step.programs[i].order[tail]);

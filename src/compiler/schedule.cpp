@@ -60,7 +60,8 @@ StepSchedule schedule_step(const Step& step, const Communication& communication,
       if (fusion.programs[i].is_tail(p)) continue;
       close_until(static_cast<std::size_t>(program.region[p]));
       for (std::uint32_t t : before[p]) schedule.actions.push_back({ActionKind::transfer, t, {}});
-      schedule.actions.push_back({ActionKind::compute, p, fusion.programs[i].tails_of(p)});
+      const auto tails = fusion.programs[i].tails_of(p);
+      schedule.actions.push_back({ActionKind::compute, p, {tails.begin(), tails.end()}});
     }
     close_until(kRegions);
     schedule.fallible_end = fallible_end_of(step, program, schedule);

@@ -4,6 +4,7 @@
 
 #include <wafer/compiler/communication.hpp>
 
+#include <span>
 #include <string>
 #include <vector>
 
@@ -12,11 +13,16 @@ namespace wafer::inline v0 {
 /// The ops of one step that run as tails of another, their head: on each piece of its result as soon as that
 /// is complete, while it is in cache.
 struct ProgramFusion {
-  std::vector<std::uint32_t> head;  ///< of each op of the order: its head, itself where it is no tail
+  std::vector<std::uint32_t> head;        ///< of each op of the order: its head, itself where it is no tail
+  std::vector<std::uint32_t> tails;       ///< of all heads, ascending
+  std::vector<std::uint32_t> first_tail;  ///< of each op, and the end
 
+  /// From the heads alone.
+  explicit ProgramFusion(std::vector<std::uint32_t> heads);
   bool is_tail(std::size_t op) const { return head[op] != op; }
-  /// The tails of an op, ascending.
-  std::vector<std::uint32_t> tails_of(std::uint32_t op) const;
+  std::span<const std::uint32_t> tails_of(std::uint32_t op) const {
+    return std::span(tails).subspan(first_tail[op], first_tail[op + 1] - first_tail[op]);
+  }
 };
 
 /// What follows a product element by element (bias, activation, mask, the update of the weights), or sums its

@@ -99,15 +99,15 @@ void try_heuristics(const PackPart& part, const std::vector<PackOrder>& orders, 
 
 /// Searches by each order in turn, a little longer in each round.
 PackAnswer search_in_turn(PackSearch& search, const std::vector<PackOrder>& orders, Index capacity,
-                          Index first_nodes, Index nodes) {
-  for (Index limit = first_nodes; nodes > 0; limit *= 2) {
+                          Index first_steps, Index steps) {
+  for (Index limit = first_steps; steps > 0; limit *= 2) {
     for (const PackOrder& order : orders) {
-      const Index given = std::min(limit, nodes);
+      const Index given = std::min(limit, steps);
       Index left = given;
       const PackAnswer answer = search.run(order, capacity, left);
       if (answer != PackAnswer::gave_up) return answer;
-      nodes -= given;
-      if (nodes <= 0) break;
+      steps -= given;
+      if (steps <= 0) break;
     }
   }
   return PackAnswer::gave_up;
@@ -118,12 +118,12 @@ void improve(const PackPart& part, const std::vector<PackOrder>& orders, Index g
              Index effort, PartResult& best) {
   PackSearch search(part);
   const auto n = static_cast<Index>(part.items.size());
-  Index nodes = std::max(effort / (n + part.sections), 100 * n);
+  const Index descent = n * (n + part.sections);  // about the steps of a search that never turns back
   Index capacity = goal, failed = goal - 1;
-  while (best.height > capacity && capacity > failed && nodes > n) {
-    const Index given = goal_only ? nodes : nodes / 2;
-    const PackAnswer answer = search_in_turn(search, orders, capacity, 2 * n, given);
-    nodes -= given;
+  while (best.height > capacity && capacity > failed && effort > 0) {
+    const Index given = goal_only ? effort : std::max(effort / 2, std::min(effort, descent));
+    const PackAnswer answer = search_in_turn(search, orders, capacity, 2 * descent, given);
+    effort -= given;
     if (answer == PackAnswer::found) {
       keep_better(part, search.offsets(), best);
     } else {

@@ -56,10 +56,10 @@ PackSearch::PackSearch(const PackPart& part) : part_(part) {
   offsets_.resize(n);
 }
 
-PackAnswer PackSearch::run(const PackOrder& order, Index capacity, Index& nodes) {
+PackAnswer PackSearch::run(const PackOrder& order, Index capacity, Index& steps) {
   const auto n = static_cast<Item>(part_.items.size());
   capacity_ = capacity;
-  nodes_ = nodes;
+  steps_ = steps;
   for (std::size_t r = 0; r < order.size(); ++r) rank_[z(order[r])] = static_cast<std::int32_t>(r);
   low_.assign(z(n), 0);
   placed_.assign(z(n), 0);
@@ -76,7 +76,7 @@ PackAnswer PackSearch::run(const PackOrder& order, Index capacity, Index& nodes)
   }
   for (std::int32_t s = 0; s < part_.sections; ++s) find_floor(s);
   const PackAnswer answer = explore(0, {0, part_.sections}, {0, -1, -1});
-  nodes = nodes_;
+  steps = std::max(steps_, Index{0});
   return answer;
 }
 
@@ -88,7 +88,7 @@ PackAnswer PackSearch::explore(std::size_t depth, Range range, const Candidate& 
     const Candidate candidate = candidates[k];
     const auto same = [&](const Candidate& other) { return equal(other.item, candidate.item); };
     if (std::any_of(candidates.begin(), candidates.begin() + static_cast<std::ptrdiff_t>(k), same)) continue;
-    if (--nodes_ < 0) return PackAnswer::gave_up;
+    if (steps_ <= 0) return PackAnswer::gave_up;
     const Mark mark{low_trail_.size(), floor_trail_.size()};
     PackAnswer answer = PackAnswer::impossible;
     const bool fits = place(candidate, range);
@@ -130,6 +130,7 @@ PackAnswer PackSearch::explore_rest(std::size_t depth, Range range, const Candid
 }
 
 void PackSearch::find_candidates(std::size_t depth, const Candidate& last) {
+  steps_ -= static_cast<Index>(waiting_[depth].size());
   Index lowest_top = std::numeric_limits<Index>::max();
   for (const Item i : waiting_[depth]) lowest_top = std::min(lowest_top, low(i) + at(i).size);
   // What is still free between fixed items may be too narrow for an item that is put there first.
@@ -158,6 +159,7 @@ bool PackSearch::place(const Candidate& candidate, Range range) {
     end = std::max(end, at(low_trail_[k].item).end);
   }
   refresh_floors(begin, end);
+  steps_ -= range.end - range.begin;
   const Index most = capacity_ + slack_;
   bool fits = true;
   for (std::int32_t s = range.begin; s < range.end; ++s) {
@@ -170,6 +172,7 @@ bool PackSearch::raise_neighbours(const Candidate& candidate) {
   const Index top = candidate.offset + at(candidate.item).size;
   const std::size_t begin = first_neighbour_[z(candidate.item)],
                     end = first_neighbour_[z(candidate.item) + 1];
+  steps_ -= static_cast<Index>(end - begin);
   for (std::size_t k = begin; k < end; ++k) {
     const Item other = neighbours_[k];
     if (placed_[z(other)] || low(other) >= top) continue;
@@ -192,6 +195,7 @@ void PackSearch::refresh_floors(std::int32_t begin, std::int32_t end) {
 }
 
 void PackSearch::find_floor(std::int32_t section) {
+  steps_ -= static_cast<Index>(first_member_[z(section) + 1] - first_member_[z(section)]);
   Index least = std::numeric_limits<Index>::max();
   Item whose = -1;
   for (std::size_t k = first_member_[z(section)]; k < first_member_[z(section) + 1]; ++k) {

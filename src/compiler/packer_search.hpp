@@ -25,9 +25,9 @@ class PackSearch {
  public:
   explicit PackSearch(const PackPart& part);
 
-  /// Searches packings no higher than `capacity`, trying at most `nodes` placements, of which it takes off
-  /// those that it tried. `order` breaks ties among items that would lie equally low.
-  PackAnswer run(const PackOrder& order, Index capacity, Index& nodes);
+  /// Searches packings no higher than `capacity` for about `steps` looks at an item or section, of which it
+  /// takes off what it used. `order` breaks ties among items that would lie equally low.
+  PackAnswer run(const PackOrder& order, Index capacity, Index& steps);
 
   /// What was found.
   const std::vector<Index>& offsets() const { return offsets_; }
@@ -79,7 +79,7 @@ class PackSearch {
   Index slack_ = 0;               // what whole units may be too large by
 
   Index capacity_ = 0;
-  Index nodes_ = 0;
+  Index steps_ = 0;
   std::vector<std::int32_t> rank_;
   std::vector<Index> low_;  // no place of an item is lower
   std::vector<char> placed_;

@@ -13,18 +13,18 @@ namespace wafer::inline v0 {
 /// Something that needs bytes for a while. It takes [offset, offset + size + padding), where no other buffer
 /// lies that lives at the same time.
 struct PackBuffer {
-  Index size = 0;               ///< bytes
-  Index begin = 0, end = 0;     ///< lives on [begin, end) of any clock; nowhere where both are equal
-  Index alignment = 1;          ///< its offset is a multiple of this
-  Index padding = 0;            ///< bytes behind it that stay free
-  std::optional<Index> offset;  ///< where it has to lie; anywhere where not given
+  Index size = 0;            ///< bytes
+  Index begin = 0, end = 0;  ///< lives on [begin, end) of any clock; nowhere where both are equal
+  Index alignment = 1;       ///< its offset is a multiple of this
+  Index padding = 0;         ///< bytes behind it that stay free
+  std::optional<Index> offset = std::nullopt;  ///< where it has to lie; anywhere where not given
 };
 
 struct PackOptions {
   /// Bytes that are enough: the search ends when the height is no greater. Not given: as few as possible.
-  std::optional<Index> capacity;
-  /// Limit of the search, where heuristics fall short: tried placements times buffers and moments of the
-  /// part. About as many nanoseconds; the result depends on it, never on a clock.
+  std::optional<Index> capacity = std::nullopt;
+  /// Limit of the search, where heuristics fall short: how often, in all, it looks at a buffer or a moment.
+  /// About as many nanoseconds for each part; the result depends on it, never on a clock.
   Index effort = 4'000'000'000;
 };
 

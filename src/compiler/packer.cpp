@@ -18,7 +18,7 @@ namespace {
 
 constexpr Index kNone = std::numeric_limits<Index>::max();
 constexpr std::size_t kMostQuadratic = 40'000;  // items for which all pairs may be looked at
-constexpr Index kTriesPerItem = 100;            // of a heuristic
+constexpr Index kMostTries = 5'000'000;         // of heuristics, with one part
 
 std::string number(Index value) { return std::to_string(value); }
 std::string name_of(std::size_t buffer) { return "pack: buffer " + std::to_string(buffer); }
@@ -84,11 +84,11 @@ void keep_better(const PackPart& part, std::optional<std::vector<Index>> offsets
 
 void try_heuristics(const PackPart& part, Index goal, PartResult& best) {
   const std::vector<PackOrder> orders = pack_orders(part);
-  const auto n = static_cast<Index>(part.items.size());
+  Index tries = kMostTries;
   if (!part.any_fixed) keep_better(part, pack_by_time(part), best);
   for (const PackOrder& order : orders) {
     if (best.height <= goal) return;
-    if (!part.any_fixed) keep_better(part, pack_lowest(part, order, best.height, kTriesPerItem * n), best);
+    if (!part.any_fixed) keep_better(part, pack_lowest(part, order, best.height, tries), best);
   }
   for (const PackOrder& order : orders) {
     if (best.height <= goal) return;

@@ -18,7 +18,7 @@ namespace {
 
 constexpr Index kNone = std::numeric_limits<Index>::max();
 constexpr std::size_t kMostQuadratic = 40'000;  // items for which all pairs may be looked at
-constexpr Index kMostTries = 5'000'000;         // of heuristics, with one part
+constexpr Index kMostTries = 12'000'000;        // of heuristics, with one part
 
 std::string number(Index value) { return std::to_string(value); }
 std::string name_of(std::size_t buffer) { return "pack: buffer " + std::to_string(buffer); }

@@ -3,6 +3,8 @@
 #include "compiler/floorplan_curve.hpp"
 
 #include <algorithm>
+#include <array>
+#include <cstring>
 #include <limits>
 
 namespace wafer::inline v0 {
@@ -13,23 +15,32 @@ using Side = std::vector<std::int16_t>;
 
 constexpr auto kMost = ShapeCurve::kTooLong;
 
-// Sixteen at a time, in words that a compiler turns into vectors at any level of optimisation.
-void set_sum(Side& to, const Side& a, const Side& b) {
-  const std::int16_t* __restrict x = a.data(), * __restrict y = b.data();
-  std::int16_t* __restrict sum = to.data();
-  for (std::size_t i = 0, n = to.size(); i < n; i += ShapeCurve::kBlock) {
-    for (std::size_t k = i; k < i + ShapeCurve::kBlock; ++k)
-      sum[k] = std::min(static_cast<std::int16_t>(x[k] + y[k]), kMost);
+using Block = std::array<std::int16_t, ShapeCurve::kBlock>;
+
+// Sixteen numbers at a time through blocks of their own, so that compilers make vectors of them at any level
+// of optimisation.
+template <class F>
+void for_blocks(Side& to, const Side& a, const Side& b, F f) {
+  for (std::size_t i = 0; i < to.size(); i += ShapeCurve::kBlock) {
+    Block x, y, z;
+    std::memcpy(x.data(), a.data() + i, sizeof(Block));
+    std::memcpy(y.data(), b.data() + i, sizeof(Block));
+    std::memcpy(z.data(), to.data() + i, sizeof(Block));
+    for (std::size_t k = 0; k < ShapeCurve::kBlock; ++k) {
+      const auto sum = static_cast<std::int16_t>(x[k] + y[k]);
+      const std::int16_t most = f(z[k]);
+      z[k] = sum < most ? sum : most;
+    }
+    std::memcpy(to.data() + i, z.data(), sizeof(Block));
   }
 }
 
+void set_sum(Side& to, const Side& a, const Side& b) {
+  for_blocks(to, a, b, [](std::int16_t) { return kMost; });
+}
+
 void lower_to_sum(Side& to, const Side& a, const Side& b) {
-  const std::int16_t* __restrict x = a.data(), * __restrict y = b.data();
-  std::int16_t* __restrict least = to.data();
-  for (std::size_t i = 0, n = to.size(); i < n; i += ShapeCurve::kBlock) {
-    for (std::size_t k = i; k < i + ShapeCurve::kBlock; ++k)
-      least[k] = std::min(static_cast<std::int16_t>(x[k] + y[k]), least[k]);
-  }
+  for_blocks(to, a, b, [](std::int16_t least) { return least; });
 }
 
 // From the least width at each height to the least height at each width, or the other way round.
@@ -85,23 +96,19 @@ std::vector<FloorOption> floor_options(const FloorKernel& kernel, const FloorReq
       if (option.height <= request.rows && option.width <= request.columns) options.push_back(option);
     }
   }
-  return options;
-}
-
-std::vector<FloorOption> floor_front(std::span<const FloorOption> options, double time) {
-  std::vector<FloorOption> fast;
-  for (const FloorOption& option : options) {
-    if (option.time <= time) fast.push_back(option);
-  }
-  std::sort(fast.begin(), fast.end(), [](const FloorOption& a, const FloorOption& b) {
+  std::sort(options.begin(), options.end(), [](const FloorOption& a, const FloorOption& b) {
     if (a.height != b.height) return a.height < b.height;
     if (a.width != b.width) return a.width < b.width;
     if (a.time != b.time) return a.time < b.time;
     return a.shape != b.shape ? a.shape < b.shape : a.turned < b.turned;
   });
+  return options;
+}
+
+std::vector<FloorOption> floor_front(std::span<const FloorOption> options, double time) {
   std::vector<FloorOption> front;
-  for (const FloorOption& option : fast) {
-    if (front.empty() || option.width < front.back().width) front.push_back(option);
+  for (const FloorOption& option : options) {
+    if (option.time <= time && (front.empty() || option.width < front.back().width)) front.push_back(option);
   }
   return front;
 }

@@ -37,7 +37,7 @@ struct FloorOption {
   bool turned = false;
 };
 
-/// All options of a kernel that fit in the mesh and memory, turned ones too.
+/// All options of a kernel that fit in the mesh and memory, turned ones too, from the lowest and narrowest on.
 std::vector<FloorOption> floor_options(const FloorKernel& kernel, const FloorRequest& request);
 
 /// Those that take at most `time`, none both higher and wider than another: from the lowest to the highest,

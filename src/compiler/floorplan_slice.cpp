@@ -43,7 +43,7 @@ class StretchTable {
     const auto h = static_cast<std::size_t>(height), w = static_cast<std::size_t>(width);
     for (std::size_t k = 0; k < end - begin - 1; ++k) {  // from the middle outwards
       const std::size_t middle = begin + (end - begin) / 2;
-      const std::size_t cut = k % 2 == 0 ? middle + k / 2 : middle - (k + 1) / 2;
+      const std::size_t cut = k % 2 == 0 ? middle - k / 2 : middle + (k + 1) / 2;
       const ShapeCurve &a = at(begin, cut), &b = at(cut, end);
       if (a.width_at[h] + b.width_at[h] <= width) return {cut, true};
       if (a.height_at[w] + b.height_at[w] <= height) return {cut, false};

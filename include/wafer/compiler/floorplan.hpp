@@ -41,6 +41,9 @@ struct FloorRequest {
   std::vector<FloorRectangle> faulty;  ///< cores that no kernel may use; a faulty row is one of height 1
   Index memory_limit = 0;              ///< of a core; 0: none
   double time_weight = 1, length_weight = 1;
+  /// The slowest kernel comes first: a plan with a better score is taken only where it is slower than the
+  /// fastest plan that was found by no more than this share.
+  double time_slack = 0.01;
   /// Limit of the work: about how many combinations of shapes are looked at.
   Index effort = 2'000'000'000;
 };

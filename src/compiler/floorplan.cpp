@@ -19,7 +19,7 @@ namespace {
 
 constexpr Index kLongestMesh = 4096;
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
-constexpr Index kVectorGain = 8;  // points of curves that cost as much as one unit of effort in a table
+constexpr Index kVectorGain = 4;  // points of curves that cost as much as one unit of effort in a table
 constexpr std::size_t kMostInRows = 300, kMostRows = 12;
 constexpr std::array<std::size_t, 4> kGroups{1, 2, 3, 5};
 constexpr double kSlowestRows = 1.2;  // of the bound
@@ -120,13 +120,8 @@ class Planner {
 
   FloorPlan run() {
     const std::size_t bound = bound_level();
-    std::size_t level = fastest_level(bound);
-    if (level < times_.size()) {
-      level = reorder(bound, level);
-      shorten(bound, level);
-    }
-    if (options_.size() <= kTinyKernels && request_.rows * request_.columns <= kTinyMesh)
-      try_all(request_, options_, request_.effort / kEffortOfPlace, best_);
+    const bool tiny = options_.size() <= kTinyKernels && request_.rows * request_.columns <= kTinyMesh;
+    if (!tiny || !try_all(request_, options_, request_.effort / kEffortOfPlace, best_)) plan_slices(bound);
     if (best_.kernels.size() != options_.size() && !options_.empty()) {
       throw CompileError("floor plan: no legal places were found for " + std::to_string(options_.size()) +
                          " kernels, which need at least " + std::to_string(area_at(options_, times_.back())) +
@@ -138,6 +133,13 @@ class Planner {
   }
 
  private:
+  void plan_slices(std::size_t bound) {
+    std::size_t level = fastest_level(bound);
+    if (level == times_.size()) return;
+    level = reorder(bound, level);
+    shorten(bound, level);
+  }
+
   /// The least time at which the kernels' cores are not more than there are.
   std::size_t bound_level() const {
     const auto fits = [&](double time) {

@@ -49,8 +49,12 @@ void anneal_length(const FloorRequest& request, SlicingForest& forest, Index eff
 /// Moves kernels into free cores, and takes other shapes there, as long as the score falls.
 void settle(const FloorRequest& request, const FloorShapes& shapes, Index effort, FloorPlan& best);
 
-/// Tries all places and shapes of a few kernels on a few cores, or as many as `nodes` allows, for a lower
-/// score than that of `best`.
-void try_all(const FloorRequest& request, const FloorOptions& options, Index nodes, FloorPlan& best);
+/// Tries all places and shapes, for a lower score than that of `best`; whether it came to an end before it
+/// had tried `most` places.
+bool try_all(const FloorRequest& request, const FloorOptions& options, Index most, FloorPlan& best);
+
+/// Whether a kernel may lie there: on working cores, clear of these kernels but `except`.
+bool is_free(const FloorRequest& request, std::span<const FloorPlan::Kernel> kernels, std::int32_t except,
+             const FloorRectangle& place);
 
 }  // namespace wafer::inline v0

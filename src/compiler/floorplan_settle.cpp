@@ -21,6 +21,8 @@ bool inside(const FloorRequest& request, const FloorRectangle& r) {
          r.column + r.width <= request.columns;
 }
 
+}  // namespace
+
 bool is_free(const FloorRequest& request, std::span<const FloorPlan::Kernel> kernels, std::int32_t except,
              const FloorRectangle& place) {
   if (!inside(request, place)) return false;
@@ -32,8 +34,6 @@ bool is_free(const FloorRequest& request, std::span<const FloorPlan::Kernel> ker
   }
   return true;
 }
-
-}  // namespace
 
 void settle(const FloorRequest& request, const FloorShapes& shapes, Index effort, FloorPlan& best) {
   const std::size_t n = best.kernels.size();
@@ -97,75 +97,6 @@ void settle(const FloorRequest& request, const FloorShapes& shapes, Index effort
     }
   }
   best = floor_plan_of(request, std::move(best.kernels));
-}
-
-namespace {
-
-/// Depth first over kernels in the order given, each in all shapes at all places.
-class AllPlaces {
- public:
-  AllPlaces(const FloorRequest& request, const FloorOptions& options, Index nodes, FloorPlan& best)
-      : request_(request), options_(options), nodes_(nodes), best_(best), kernels_(options.size()) {
-    least_time_.assign(options.size() + 1, 0);
-    for (std::size_t k = options.size(); k-- > 0;) {
-      double least = std::numeric_limits<double>::infinity();
-      for (const FloorOption& option : options[k]) least = std::min(least, option.time);
-      least_time_[k] = std::max(least, least_time_[k + 1]);
-    }
-  }
-
-  void run() { place(0, 0, 0); }
-
- private:
-  void place(std::size_t k, double time, double length) {
-    if (score(std::max(time, least_time_[k]), length) >= best_.score || nodes_ <= 0) return;
-    if (k == options_.size()) {
-      best_ = floor_plan_of(request_, kernels_);
-      return;
-    }
-    const std::span<const FloorPlan::Kernel> placed(kernels_.data(), k);
-    for (const FloorOption& option : options_[k]) {
-      if (score(std::max(time, option.time), length) >= best_.score) continue;
-      for (Index row = 0; row + option.height <= request_.rows; ++row) {
-        for (Index column = 0; column + option.width <= request_.columns; ++column) {
-          --nodes_;
-          const FloorRectangle rectangle{row, column, option.height, option.width};
-          if (!is_free(request_, placed, -1, rectangle)) continue;
-          kernels_[k] = {option.shape, option.turned, rectangle};
-          place(k + 1, std::max(time, option.time), length_up_to(k));
-        }
-      }
-    }
-  }
-
-  double score(double time, double length) const {
-    return request_.time_weight * time + request_.length_weight * length;
-  }
-
-  double length_up_to(std::size_t last) const {
-    double sum = 0;
-    for (const FloorConnection& c : request_.connections) {
-      if (z(c.from) > last || z(c.to) > last) continue;
-      const FloorRectangle &a = kernels_[z(c.from)].place, &b = kernels_[z(c.to)].place;
-      const Index down = 2 * (a.row - b.row) + a.height - b.height;
-      const Index across = 2 * (a.column - b.column) + a.width - b.width;
-      sum += c.weight * static_cast<double>((down < 0 ? -down : down) + (across < 0 ? -across : across)) / 2;
-    }
-    return sum;
-  }
-
-  const FloorRequest& request_;
-  const FloorOptions& options_;
-  Index nodes_;
-  FloorPlan& best_;
-  std::vector<FloorPlan::Kernel> kernels_;
-  std::vector<double> least_time_;  // of this kernel and those behind it
-};
-
-}  // namespace
-
-void try_all(const FloorRequest& request, const FloorOptions& options, Index nodes, FloorPlan& best) {
-  AllPlaces(request, options, nodes, best).run();
 }
 
 }  // namespace wafer::inline v0

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <wafer/compiler/packer.hpp>
 #include <wafer/error.hpp>
+#include <wafer/report/packing.hpp>
 
 #include "catch.hpp"
 
@@ -321,4 +322,15 @@ TEST_CASE("packer: many buffers, of short and of long lives") {
     CHECK(static_cast<double>(p.height) <= 1.1 * static_cast<double>(p.max_live));
     CHECK(pack(buffers, {.effort = 20'000'000}).offsets == p.offsets);
   }
+}
+
+TEST_CASE("packer: its picture shows buffers, padding and both lines") {
+  std::vector<PackBuffer> buffers{buffer(0, 2, 100), buffer(1, 4, 50)};
+  buffers[1].padding = 14;
+  const Packing p = pack(buffers);
+  const std::string svg = packing_svg(buffers, p);
+  CHECK_THAT(svg, ContainsSubstring("2 buffers, height 164 bytes, max-live bound 164 (proved lowest)") &&
+                      ContainsSubstring("buffer 1: 50 bytes at") && ContainsSubstring("(padding)"));
+  CHECK_THROWS_AS(packing_svg(buffers, Packing{}), UserError);
+  CHECK_THAT(packing_svg({}, pack({})), ContainsSubstring("0 buffers"));
 }

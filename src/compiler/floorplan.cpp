@@ -190,7 +190,7 @@ class Planner {
     if (n < 2) return level;
     FloorRandom random(1);
     const bool fast_only = request_.length_weight == 0 || request_.connections.empty();
-    const Index most = request_.effort * (fast_only ? 9 : 1) / 10;
+    const Index most = request_.effort * (fast_only ? 6 : 1) / 10;
     std::vector<std::int32_t> best_order = order_;
     Index over = level > bound ? overflow_at(level - 1) : 0;
     while (used_ < most && level > bound) {

@@ -42,7 +42,7 @@ std::vector<PipelineEvent> events_in(const PipelineSchedule& schedule, const Gan
   return events;
 }
 
-void draw_head(Svg& svg, const PipelineSchedule& schedule) {
+void draw_head(Svg& svg, const PipelineSchedule& schedule, const std::array<bool, kLooks.size()>& used) {
   const PipelineRequest& r = schedule.request;
   svg.text(kLeft, 20,
            std::string(name_of(r.kind)) + ": " + std::to_string(r.stages) + " stages, " +
@@ -51,7 +51,9 @@ void draw_head(Svg& svg, const PipelineSchedule& schedule) {
                percent(schedule.bubble_share()) + ")",
            {.size = 15});
   double x = kLeft;
-  for (const Look& look : kLooks) {
+  for (std::size_t k = 0; k < kLooks.size(); ++k) {
+    const Look& look = kLooks[k];
+    if (!used[k]) continue;
     svg.rectangle(x, 33, 12, 12, {.fill = look.colour});
     svg.text(x + 17, 43, look.name);
     x += 130;
@@ -91,7 +93,9 @@ std::string gantt_svg(const PipelineSchedule& schedule, GanttWindow window) {
   const double right = kLeft + std::max(extent * scale, 500.0);
   const double bottom = kTop + kRow * static_cast<double>(schedule.lanes.size());
   Svg svg(right + kRight, bottom + 24);
-  draw_head(svg, schedule);
+  std::array<bool, kLooks.size()> used{};
+  for (const PipelineEvent& e : events) used[static_cast<std::size_t>(e.work)] = true;
+  draw_head(svg, schedule, used);
   for (std::size_t l = 0; l < schedule.lanes.size(); ++l) draw_lane(svg, schedule, l, right);
   draw_cycles(svg, window, scale, bottom);
   for (const PipelineEvent& e : events) {

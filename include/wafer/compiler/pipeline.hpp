@@ -70,8 +70,8 @@ struct PipelineRequest {
   PipelineKind kind = PipelineKind::one_f_one_b;
   Index stages = 1;
   Index micro_batches = 1;
-  Index chunks = 2;                          ///< on each stage, where interleaved; 1 is 1F1B
-  std::vector<PipelineDurations> durations;  ///< none: 1, 1, 1; one: of all parts; or one for each part
+  Index chunks = 2;                            ///< on each stage, where interleaved; 1 is 1F1B
+  std::vector<PipelineDurations> durations{};  ///< none: 1, 1, 1; one: of all parts; or one for each part
 
   /// Parts of the model, in its order: stages times the chunks on each.
   Index parts() const;

@@ -50,16 +50,6 @@ void check_durations(const PipelineRequest& request) {
   }
 }
 
-void check(const PipelineRequest& request) {
-  if (name_of(request.kind).empty()) refuse(request, "no such kind of schedule");
-  check_count(request, "stages", request.stages, kMostPipelineParts);
-  check_count(request, "micro-batches", request.micro_batches, kMostMicroBatches);
-  if (request.kind == PipelineKind::interleaved)
-    check_count(request, "chunks", request.chunks, kMostPipelineParts);
-  check_count(request, "parts (stages times chunks)", request.parts(), kMostPipelineParts);
-  check_durations(request);
-}
-
 // Cycles of all work on one lane.
 Index busy(const PipelineSchedule& schedule, Index lane) {
   const PipelineShape shape = shape_of(schedule.request);
@@ -153,6 +143,15 @@ const PipelineDurations& PipelineRequest::durations_of(Index part) const {
   return durations[durations.size() == 1 ? 0 : static_cast<std::size_t>(part)];
 }
 
+void PipelineRequest::check() const {
+  if (name_of(kind).empty()) refuse(*this, "no such kind of schedule");
+  check_count(*this, "stages", stages, kMostPipelineParts);
+  check_count(*this, "micro-batches", micro_batches, kMostMicroBatches);
+  if (kind == PipelineKind::interleaved) check_count(*this, "chunks", chunks, kMostPipelineParts);
+  check_count(*this, "parts (stages times chunks)", parts(), kMostPipelineParts);
+  check_durations(*this);
+}
+
 Index PipelineSchedule::lane_of(Index part) const {
   const PipelineShape shape = shape_of(request);
   return shape.folded && part >= shape.lanes ? 2 * shape.lanes - 1 - part : part % shape.lanes;
@@ -203,7 +202,7 @@ std::string PipelineSchedule::dump() const {
 }
 
 PipelineSchedule plan_pipeline(const PipelineRequest& request) {
-  check(request);
+  request.check();
   const PipelineShape shape = shape_of(request);
   PipelineSchedule schedule{request, {}};
   schedule.lanes.reserve(static_cast<std::size_t>(shape.lanes));

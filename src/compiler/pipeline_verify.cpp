@@ -68,8 +68,9 @@ class Board {
 
 Index checked_actions(const PipelineSchedule& s) {
   const PipelineRequest& r = s.request;
+  r.check();
   const Index lanes = r.kind == PipelineKind::weight_stream ? 1 : r.stages, parts = r.parts();
-  if (lanes < 1 || parts < 1 || r.micro_batches < 1 || static_cast<Index>(s.lanes.size()) != lanes)
+  if (static_cast<Index>(s.lanes.size()) != lanes)
     throw InternalError("expected the orders of " + std::to_string(lanes) + " lanes, got " +
                         std::to_string(s.lanes.size()));
   const Index works = has_backward(r.kind) ? (is_split(r.kind) ? 3 : 2) : 1;
@@ -82,19 +83,19 @@ Index checked_actions(const PipelineSchedule& s) {
   return all;
 }
 
-// The actions of a lane, in order, without times.
-std::vector<PipelineEvent> actions_of(const PipelineSchedule& s, Index lane, Index most) {
+// Adds the actions of a lane, in order, without times.
+void add_actions(const PipelineSchedule& s, Index lane, Index most, std::vector<PipelineEvent>& actions) {
   const PipelineLane& order = s.lanes[static_cast<std::size_t>(lane)];
-  std::vector<PipelineEvent> actions;
-  std::vector<Index> next(static_cast<std::size_t>(s.request.parts()) * 4);
+  std::vector<Index> next(static_cast<std::size_t>(s.request.parts()) / s.lanes.size() * 4);  // of each chunk
   const auto run = [&](const std::vector<PipelineLoop>& loops) {
     for (const PipelineLoop& loop : loops) {
+      if (loop.body.empty()) continue;
       for (Index i = 0; i < loop.count; ++i) {
         for (const PipelineAction& a : loop.body) {
           PipelineEvent e{lane, s.part_of(lane, a.chunk), 0, a.work, 0, 0};
           if (e.part < 0 || e.part >= s.request.parts() || s.lane_of(e.part) != lane)
             throw InternalError("lane " + std::to_string(lane) + " has no chunk " + std::to_string(a.chunk));
-          e.micro_batch = next[static_cast<std::size_t>(e.part) * 4 + static_cast<std::size_t>(a.work)]++;
+          e.micro_batch = next[static_cast<std::size_t>(a.chunk) * 4 + static_cast<std::size_t>(a.work)]++;
           if (e.micro_batch >= s.request.micro_batches || static_cast<Index>(actions.size()) >= most)
             throw InternalError("lane " + std::to_string(lane) +
                                 " goes beyond the last micro-batch: " + text(e));
@@ -104,9 +105,12 @@ std::vector<PipelineEvent> actions_of(const PipelineSchedule& s, Index lane, Ind
     }
   };
   run(order.fill);
-  for (Index round = 0; round < order.rounds; ++round) run(order.steady);
+  for (Index round = 0; round < order.rounds; ++round) {
+    const std::size_t before = actions.size();
+    run(order.steady);
+    if (actions.size() == before) break;  // so are the other rounds
+  }
   run(order.drain);
-  return actions;
 }
 
 void check(bool right, const PipelineSchedule& s, Index lane, const char* what) {
@@ -119,35 +123,36 @@ void check(bool right, const PipelineSchedule& s, Index lane, const char* what) 
 
 std::vector<PipelineEvent> PipelineSchedule::unroll() const {
   const Index all = checked_actions(*this);
-  std::vector<std::vector<PipelineEvent>> order;
-  for (std::size_t l = 0; l < lanes.size(); ++l)
-    order.push_back(actions_of(*this, static_cast<Index>(l), all));
-  Board board(request.parts(), request.micro_batches);
-  std::vector<std::size_t> done(lanes.size());
-  std::vector<Index> clock(lanes.size());
-  // Whoever can go on does, until nobody can.
-  bool moved = true;
-  while (moved) {
-    moved = false;
-    for (std::size_t l = 0; l < lanes.size(); ++l) {
-      for (; done[l] < order[l].size(); ++done[l]) {
-        PipelineEvent& e = order[l][done[l]];
-        const Index ready = board.ready(e);
-        if (ready == kNotYet) break;
-        e.start = std::max(clock[l], ready);
-        e.end = e.start + duration(request.durations_of(e.part), e.work);
-        board.end(e.work, e.part, e.micro_batch) = clock[l] = e.end;
-        moved = true;
-      }
-    }
-  }
   std::vector<PipelineEvent> events;
   events.reserve(static_cast<std::size_t>(all));
+  std::vector<std::size_t> next, last;  // of each lane
   for (std::size_t l = 0; l < lanes.size(); ++l) {
-    if (done[l] < order[l].size())
-      throw InternalError("lane " + std::to_string(l) + " waits for ever before " + text(order[l][done[l]]));
-    events.insert(events.end(), order[l].begin(), order[l].end());
+    next.push_back(events.size());
+    add_actions(*this, static_cast<Index>(l), all, events);
+    last.push_back(events.size());
   }
+  Board board(request.parts(), request.micro_batches);
+  std::vector<Index> clock(lanes.size());
+  bool moved = true;
+  const auto go_on = [&](std::size_t l) {
+    for (; next[l] < last[l]; ++next[l]) {
+      PipelineEvent& e = events[next[l]];
+      const Index ready = board.ready(e);
+      if (ready == kNotYet) break;
+      e.start = std::max(clock[l], ready);
+      e.end = e.start + duration(request.durations_of(e.part), e.work);
+      board.end(e.work, e.part, e.micro_batch) = clock[l] = e.end;
+      moved = true;
+    }
+  };
+  while (moved) {  // down the lanes with forward work, and up again with gradients
+    moved = false;
+    for (std::size_t l = 0; l < lanes.size(); ++l) go_on(l);
+    for (std::size_t l = lanes.size(); l-- > 0;) go_on(l);
+  }
+  for (std::size_t l = 0; l < lanes.size(); ++l)
+    if (next[l] < last[l])
+      throw InternalError("lane " + std::to_string(l) + " waits for ever before " + text(events[next[l]]));
   return events;
 }
 

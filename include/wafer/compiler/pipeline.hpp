@@ -76,6 +76,10 @@ struct PipelineRequest {
   /// Parts of the model, in its order: stages times the chunks on each.
   Index parts() const;
   const PipelineDurations& durations_of(Index part) const;
+  /// Throws UserError for a kind that is none, stages, micro-batches or chunks below 1, more than
+  /// kMostPipelineParts parts or 2^40 micro-batches, durations that are negative, not one for all or one for
+  /// each part, or whose total over all actions exceeds 2^63 - 1.
+  void check() const;
 };
 
 /// Work on the next micro-batch that has not had this work on this chunk: micro-batches ascend for each, so
@@ -134,7 +138,7 @@ struct PipelineSchedule {
   /// All actions by a plain list scheduler: each lane's in order, lane after lane. Throws UserError above
   /// kMostUnrolled actions, InternalError where the orders wait for each other.
   std::vector<PipelineEvent> unroll() const;
-  static constexpr Index kMostUnrolled = Index{1} << 25;
+  static constexpr Index kMostUnrolled = Index{1} << 24;
 
   /// Unrolls; throws InternalError unless each part does its work once on each micro-batch, ascending, after
   /// what it needs, and times and activations are as said. UserError as unroll().
@@ -144,10 +148,8 @@ struct PipelineSchedule {
 };
 
 /// Orders from rules, exact times from these and the durations, by extrapolation wherever the lanes repeat
-/// themselves. Throws UserError for stages, micro-batches or chunks below 1, more than kMostPipelineParts
-/// parts, durations that are negative, not one for all or one for each part, or whose total over all actions
-/// exceeds 2^63 - 1; CompileError where no end is reached within kMostTimed actions (many lanes, or durations
-/// that never repeat).
+/// themselves. Throws UserError as PipelineRequest::check(); CompileError where no end is reached within
+/// kMostTimed actions (many lanes, or durations that never repeat).
 PipelineSchedule plan_pipeline(const PipelineRequest& request);
 
 inline constexpr Index kMostPipelineParts = 1 << 16;

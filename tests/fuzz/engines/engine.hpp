@@ -1,0 +1,31 @@
+// SPDX-FileCopyrightText: The wafer authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+
+#include "../random.hpp"
+
+namespace fuzz {
+
+/// What came of one case. Anything else that is thrown than wafer's errors for bad input, or InternalError,
+/// is a fault too.
+struct Result {
+  bool accepted =
+      false;          ///< a result came, and verify() accepted it; otherwise it was refused by a typed error
+  std::string fault;  ///< what is wrong; empty: nothing
+  std::string text;   ///< the case, for reports
+};
+
+/// One engine: draws a case and runs it.
+struct Engine {
+  const char* name;
+  void (*run)(Random& random, Result& result);
+};
+
+void run_pipeline(Random& random, Result& result);
+
+/// A size as a hostile caller would choose it: negative, zero, small, near a power of two, near 2^63.
+wafer::Index hostile(Random& random);
+
+}  // namespace fuzz

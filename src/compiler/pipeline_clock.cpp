@@ -34,9 +34,8 @@ class Link {
     for (std::size_t k = first_; k != last_; ++k) times_[k & mask_] += cycles;
   }
 
-  // Since the mark:
-  bool waited = false;   // the reader waited for a result
-  Index slack = kNever;  // else the least time that a result was there before it was read
+  // The least time, since the mark, that a result was there before its reader was free; negative: it waited.
+  Index slack = kNever;
 
  private:
   void grow() {
@@ -86,8 +85,7 @@ struct Lane {
     iterations = frames[frame].count;
     action = frames[frame].begin;
   }
-  void next() {
-    if (++action < frames[frame].end) return;
+  void next_iteration() {
     if (!by_rounds()) ++units;
     if (--iterations > 0) {
       action = frames[frame].begin;
@@ -225,35 +223,44 @@ class Clock {
     if (timed_ > kMostTimed) give_up();
   }
 
-  // Goes on until the lane has done so many units and the link, if there is one, has got something. kNone; or
-  // the link that has not got what is needed next.
+  // Goes on, by whole iterations, until the lane has done so many units and the link, if there is one, has
+  // got something. kNone; or the link that has not got what is needed next.
   std::int32_t work(Lane& lane, Index units, const Link* need) {
-    Index clock = lane.clock;
     while (!lane.done() && (lane.units < units || (need != nullptr && need->empty()))) {
-      const TimedAction& a = lane.actions[lane.action];
+      const std::int32_t missing = iterate(lane);
+      if (missing != kNone) return missing;
+    }
+    return kNone;
+  }
+
+  // To the end of one iteration.
+  std::int32_t iterate(Lane& lane) {
+    const std::uint32_t end = lane.frames[lane.frame].end;
+    std::uint32_t action = lane.action;
+    Index clock = lane.clock;
+    std::int32_t missing = kNone;
+    for (; action < end; ++action) {
+      const TimedAction& a = lane.actions[action];
       Index start = clock;
       if (a.in != kNone) {
         Link& in = links_[static_cast<std::size_t>(a.in)];
         if (in.empty()) {
-          lane.clock = clock;
-          return a.in;
+          missing = a.in;
+          break;
         }
         const Index there = in.pop();
-        if (there > start) {
-          start = there;
-          in.waited = true;
-        } else {
-          in.slack = std::min(in.slack, start - there);
-        }
+        in.slack = std::min(in.slack, start - there);
+        start = std::max(start, there);
       }
       if (lane.start == kNever) lane.start = start;
       clock = start + a.duration;
       if (a.out != kNone) links_[static_cast<std::size_t>(a.out)].push(clock);
-      lane.next();
-      ++timed_;
     }
+    timed_ += action - lane.action;
+    lane.action = action;
     lane.clock = clock;
-    return kNone;
+    if (missing == kNone) lane.next_iteration();
+    return missing;
   }
 
   [[noreturn]] void give_up() const {
@@ -274,7 +281,6 @@ class Clock {
     for (Link& link : links_) {
       mark_.sizes.push_back(link.size());
       for (std::size_t k = 0; k < link.size(); ++k) mark_.times.push_back(link[k]);
-      link.waited = false;
       link.slack = kNever;
     }
   }
@@ -301,7 +307,7 @@ class Clock {
     for (const Link& link : links_) {
       const Index later =
           moved_[static_cast<std::size_t>(link.from)] - moved_[static_cast<std::size_t>(link.to)];
-      if (link.waited && later != 0) return 0;
+      if (link.slack < 0 && later != 0) return 0;
       if (later > 0 && link.slack != kNever) periods = std::min(periods, link.slack / later);
     }
     return periods;

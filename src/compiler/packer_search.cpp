@@ -1,0 +1,229 @@
+// SPDX-FileCopyrightText: The wafer authors
+// SPDX-License-Identifier: Apache-2.0
+#include "compiler/packer_search.hpp"
+
+#include <algorithm>
+#include <limits>
+
+namespace wafer::inline v0 {
+
+namespace {
+
+constexpr std::size_t kMostItems = 6000;
+constexpr Index kMostMembers = 20'000'000, kMostNeighbours = 20'000'000;
+
+std::size_t z(std::int32_t i) { return static_cast<std::size_t>(i); }
+
+}  // namespace
+
+bool PackSearch::suits(const PackPart& part) {
+  if (part.items.size() > kMostItems) return false;
+  Index members = 0;
+  std::vector<Index> count(z(part.sections));
+  for (const PackPart::Item& item : part.items) {
+    members += item.end - item.begin;
+    for (std::int32_t s = item.begin; s < item.end; ++s) ++count[z(s)];
+  }
+  const Index most = count.empty() ? 0 : *std::max_element(count.begin(), count.end());
+  return members <= kMostMembers && most * static_cast<Index>(part.items.size()) <= kMostNeighbours;
+}
+
+PackSearch::PackSearch(const PackPart& part) : part_(part) {
+  const std::size_t n = part.items.size();
+  for (const PackPart::Item& item : part.items) {
+    whole_.push_back(aligned(item.size, part.unit));
+    slack_ = std::max(slack_, whole_.back() - item.size);
+  }
+  std::vector<std::vector<Item>> members(z(part.sections));
+  for (Item i = 0; i < static_cast<Item>(n); ++i) {
+    for (std::int32_t s = at(i).begin; s < at(i).end; ++s) members[z(s)].push_back(i);
+  }
+  for (const std::vector<Item>& of_section : members) {
+    first_member_.push_back(members_.size());
+    members_.insert(members_.end(), of_section.begin(), of_section.end());
+  }
+  first_member_.push_back(members_.size());
+  for (Item i = 0; i < static_cast<Item>(n); ++i) {
+    first_neighbour_.push_back(neighbours_.size());
+    for (Item j = 0; j < static_cast<Item>(n); ++j) {
+      if (i != j && at(i).begin < at(j).end && at(j).begin < at(i).end) neighbours_.push_back(j);
+    }
+  }
+  first_neighbour_.push_back(neighbours_.size());
+  rank_.resize(n);
+  waiting_.resize(n + 2);
+  candidates_.resize(n + 2);
+  offsets_.resize(n);
+}
+
+PackAnswer PackSearch::run(const PackOrder& order, Index capacity, Index& steps) {
+  const auto n = static_cast<Item>(part_.items.size());
+  capacity_ = capacity;
+  steps_ = steps;
+  for (std::size_t r = 0; r < order.size(); ++r) rank_[z(order[r])] = static_cast<std::int32_t>(r);
+  low_.assign(z(n), 0);
+  placed_.assign(z(n), 0);
+  rest_.assign(z(part_.sections), 0);
+  cross_.assign(z(part_.sections), 0);
+  floor_.assign(z(part_.sections), 0);
+  floor_item_.assign(z(part_.sections), -1);
+  waiting_[0].clear();
+  for (Item i = 0; i < n; ++i) {
+    if (at(i).fixed >= 0) low(i) = at(i).fixed;
+    for (std::int32_t s = at(i).begin; s < at(i).end; ++s) rest_[z(s)] += whole_[z(i)];
+    for (std::int32_t s = at(i).begin; s + 1 < at(i).end; ++s) ++cross_[z(s)];
+    waiting_[0].push_back(i);
+  }
+  for (std::int32_t s = 0; s < part_.sections; ++s) find_floor(s);
+  const PackAnswer answer = explore(0, {0, part_.sections}, {0, -1, -1});
+  steps = std::max(steps_, Index{0});
+  return answer;
+}
+
+PackAnswer PackSearch::explore(std::size_t depth, Range range, const Candidate& last) {
+  if (waiting_[depth].empty()) return PackAnswer::found;
+  find_candidates(depth, last);
+  const std::vector<Candidate>& candidates = candidates_[depth];
+  for (std::size_t k = 0; k < candidates.size(); ++k) {
+    const Candidate candidate = candidates[k];
+    const auto same = [&](const Candidate& other) { return equal(other.item, candidate.item); };
+    if (std::any_of(candidates.begin(), candidates.begin() + static_cast<std::ptrdiff_t>(k), same)) continue;
+    if (steps_ <= 0) return PackAnswer::gave_up;
+    const Mark mark{low_trail_.size(), floor_trail_.size()};
+    PackAnswer answer = PackAnswer::impossible;
+    const bool fits = place(candidate, range);
+    const bool burdens = !fits || low_trail_.size() > mark.low;
+    if (fits) {
+      offsets_[z(candidate.item)] = candidate.offset;
+      answer = explore_rest(depth, range, candidate);
+    }
+    take_back(candidate.item, mark);
+    if (answer != PackAnswer::impossible) return answer;
+    if (!burdens && !part_.any_fixed) break;
+  }
+  return PackAnswer::impossible;
+}
+
+// Goes on with what is left after a placement, piece by piece where it falls apart in time.
+PackAnswer PackSearch::explore_rest(std::size_t depth, Range range, const Candidate& placed) {
+  const PackPart::Item& item = at(placed.item);
+  std::vector<std::int32_t> cuts;
+  for (std::int32_t s = item.begin; s + 1 < item.end; ++s) {
+    if (--cross_[z(s)] == 0) cuts.push_back(s + 1);
+  }
+  PackAnswer answer = PackAnswer::found;
+  cuts.push_back(range.end);
+  const bool whole = cuts.size() == 1;
+  std::int32_t begin = range.begin;
+  for (const std::int32_t end : cuts) {
+    std::vector<Item>& rest = waiting_[depth + 1];
+    rest.clear();
+    for (const Item i : waiting_[depth]) {
+      if (i != placed.item && at(i).begin >= begin && at(i).begin < end) rest.push_back(i);
+    }
+    answer = explore(depth + 1, {begin, end}, whole ? placed : Candidate{0, -1, -1});
+    if (answer != PackAnswer::found) break;
+    begin = end;
+  }
+  for (std::int32_t s = item.begin; s + 1 < item.end; ++s) ++cross_[z(s)];
+  return answer;
+}
+
+void PackSearch::find_candidates(std::size_t depth, const Candidate& last) {
+  steps_ -= static_cast<Index>(waiting_[depth].size());
+  Index lowest_top = std::numeric_limits<Index>::max();
+  for (const Item i : waiting_[depth]) lowest_top = std::min(lowest_top, low(i) + at(i).size);
+  // What is still free between fixed items may be too narrow for an item that is put there first.
+  if (part_.any_fixed) lowest_top = std::numeric_limits<Index>::max();
+  std::vector<Candidate>& candidates = candidates_[depth];
+  candidates.clear();
+  for (const Item i : waiting_[depth]) {
+    const Candidate candidate{low(i), rank_[z(i)], i};
+    if (candidate.offset < lowest_top && candidate > last) candidates.push_back(candidate);
+  }
+  std::sort(candidates.begin(), candidates.end());
+}
+
+bool PackSearch::place(const Candidate& candidate, Range range) {
+  const PackPart::Item& item = at(candidate.item);
+  placed_[z(candidate.item)] = 1;
+  for (std::int32_t s = item.begin; s < item.end; ++s) rest_[z(s)] -= whole_[z(candidate.item)];
+  if (candidate.offset + item.size > capacity_ || (item.fixed >= 0 && candidate.offset != item.fixed)) {
+    return false;
+  }
+  const std::size_t mark = low_trail_.size();
+  if (!raise_neighbours(candidate)) return false;
+  std::int32_t begin = item.begin, end = item.end;
+  for (std::size_t k = mark; k < low_trail_.size(); ++k) {
+    begin = std::min(begin, at(low_trail_[k].item).begin);
+    end = std::max(end, at(low_trail_[k].item).end);
+  }
+  refresh_floors(begin, end);
+  steps_ -= range.end - range.begin;
+  const Index most = capacity_ + slack_;
+  bool fits = true;
+  for (std::int32_t s = range.begin; s < range.end; ++s) {
+    fits &= std::max(candidate.offset, floor_[z(s)]) + rest_[z(s)] <= most;
+  }
+  return fits;
+}
+
+bool PackSearch::raise_neighbours(const Candidate& candidate) {
+  const Index top = candidate.offset + at(candidate.item).size;
+  const std::size_t begin = first_neighbour_[z(candidate.item)],
+                    end = first_neighbour_[z(candidate.item) + 1];
+  steps_ -= static_cast<Index>(end - begin);
+  for (std::size_t k = begin; k < end; ++k) {
+    const Item other = neighbours_[k];
+    if (placed_[z(other)] || low(other) >= top) continue;
+    if (at(other).fixed >= 0) return false;
+    low_trail_.push_back({other, low(other)});
+    low(other) = aligned(top, at(other).alignment);
+    if (low(other) + at(other).size > capacity_) return false;
+  }
+  return true;
+}
+
+// Others' lows only rise, so a floor stays where the item does whose it is.
+void PackSearch::refresh_floors(std::int32_t begin, std::int32_t end) {
+  for (std::int32_t s = begin; s < end; ++s) {
+    const Item item = floor_item_[z(s)];
+    if (item < 0 || (!placed_[z(item)] && low(item) == floor_[z(s)])) continue;
+    floor_trail_.push_back({s, item});
+    find_floor(s);
+  }
+}
+
+void PackSearch::find_floor(std::int32_t section) {
+  steps_ -= static_cast<Index>(first_member_[z(section) + 1] - first_member_[z(section)]);
+  Index least = std::numeric_limits<Index>::max();
+  Item whose = -1;
+  for (std::size_t k = first_member_[z(section)]; k < first_member_[z(section) + 1]; ++k) {
+    const Item i = members_[k];
+    if (placed_[z(i)] || low(i) >= least) continue;
+    least = low(i);
+    whose = i;
+  }
+  floor_[z(section)] = whose < 0 ? 0 : least;
+  floor_item_[z(section)] = whose;
+}
+
+void PackSearch::take_back(Item item, const Mark& mark) {
+  placed_[z(item)] = 0;
+  for (std::int32_t s = at(item).begin; s < at(item).end; ++s) rest_[z(s)] += whole_[z(item)];
+  for (; low_trail_.size() > mark.low; low_trail_.pop_back())
+    low(low_trail_.back().item) = low_trail_.back().low;
+  for (; floor_trail_.size() > mark.floor; floor_trail_.pop_back()) {
+    const FloorChange& change = floor_trail_.back();
+    floor_item_[z(change.section)] = change.item;
+    floor_[z(change.section)] = low(change.item);
+  }
+}
+
+bool PackSearch::equal(Item a, Item b) const {
+  const PackPart::Item &one = at(a), &other = at(b);
+  return one.begin == other.begin && one.end == other.end && one.size == other.size &&
+         one.alignment == other.alignment && one.fixed == other.fixed;
+}
+
+}  // namespace wafer::inline v0

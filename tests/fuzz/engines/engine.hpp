@@ -24,8 +24,13 @@ struct Engine {
 };
 
 void run_pipeline(Random& random, Result& result);
+void run_packer(Random& random, Result& result);
+void run_collectives(Random& random, Result& result);
+void run_simulator(Random& random, Result& result);
 
 /// A size as a hostile caller would choose it: negative, zero, small, near a power of two, near 2^63.
 wafer::Index hostile(Random& random);
+/// The same for cycles and rates: also infinite, or no number.
+double hostile_real(Random& random);
 
 }  // namespace fuzz

@@ -21,4 +21,18 @@ wafer::Index hostile(Random& random) {
   }
 }
 
+double hostile_real(Random& random) {
+  using Limits = std::numeric_limits<double>;
+  switch (random.below(8)) {
+    case 0: return 0;
+    case 1: return -random.uniform(0, 2);
+    case 2: return Limits::infinity();
+    case 3: return -Limits::infinity();
+    case 4: return Limits::quiet_NaN();
+    case 5: return Limits::max();
+    case 6: return Limits::denorm_min();
+    default: return random.uniform(0, 1e7);
+  }
+}
+
 }  // namespace fuzz

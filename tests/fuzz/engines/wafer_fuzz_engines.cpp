@@ -23,6 +23,9 @@
 namespace {
 
 constexpr fuzz::Engine kEngines[] = {
+    {"packer", fuzz::run_packer},
+    {"collectives", fuzz::run_collectives},
+    {"simulator", fuzz::run_simulator},
     {"pipeline", fuzz::run_pipeline},
 };
 constexpr int kMostFaults = 5;

@@ -23,6 +23,9 @@ MessageId Traffic::add(const Message& message, std::span<const Segment> route,
                     std::to_string(message.count) + " wavelets from " + std::to_string(message.first) +
                     " and " + std::to_string(message.work) + " cycles in message " + std::to_string(id));
   }
+  Index times = 1 + static_cast<Index>(deliveries.size());
+  for (const Segment& segment : route) times += segment.hops;
+  carried_ = checked_add(carried_, checked_mul(times, message.count));
   vector_length_ = std::max(vector_length_, checked_add(message.first, message.count));
   messages_.push_back(message);
   segments_.insert(segments_.end(), route.begin(), route.end());

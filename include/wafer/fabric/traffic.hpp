@@ -63,7 +63,8 @@ class Traffic {
   Traffic(Index rows, Index columns);
 
   /// Adds a message; its id is the number of those before. Needs may name messages that are added later.
-  /// Throws UserError for a negative range or one beyond 2^63.
+  /// Throws UserError for a negative range or one beyond 2^63, and where the wavelets on all links and at all
+  /// cores together are beyond it.
   MessageId add(const Message& message, std::span<const Segment> route, std::span<const Delivery> deliveries,
                 std::span<const Need> needs);
 
@@ -107,6 +108,7 @@ class Traffic {
   }
 
   Index rows_ = 0, columns_ = 0, vector_length_ = 0;
+  Index carried_ = 0;  // wavelets sent, on links and received: no sum of any of these is greater
   std::vector<Message> messages_;
   std::vector<Segment> segments_;
   std::vector<Delivery> deliveries_;

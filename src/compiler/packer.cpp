@@ -82,8 +82,8 @@ void keep_better(const PackPart& part, std::optional<std::vector<Index>> offsets
   best.offsets = std::move(*offsets);
 }
 
-void try_heuristics(const PackPart& part, const std::vector<PackOrder>& orders, Index goal,
-                    PartResult& best) {
+void try_heuristics(const PackPart& part, Index goal, PartResult& best) {
+  const std::vector<PackOrder> orders = pack_orders(part);
   const auto n = static_cast<Index>(part.items.size());
   if (!part.any_fixed) keep_better(part, pack_by_time(part), best);
   for (const PackOrder& order : orders) {
@@ -97,14 +97,13 @@ void try_heuristics(const PackPart& part, const std::vector<PackOrder>& orders, 
   }
 }
 
-/// Searches by each order in turn, a little longer in each round.
-PackAnswer search_in_turn(PackSearch& search, const std::vector<PackOrder>& orders, Index capacity,
-                          Index first_steps, Index steps) {
+/// Searches by each rule in turn, a little longer in each round: some find at once what others never do.
+PackAnswer search_in_turn(PackSearch& search, Index capacity, Index first_steps, Index steps) {
   for (Index limit = first_steps; steps > 0; limit *= 2) {
-    for (const PackOrder& order : orders) {
+    for (const PackRule& rule : kPackRules) {
       const Index given = std::min(limit, steps);
       Index left = given;
-      const PackAnswer answer = search.run(order, capacity, left);
+      const PackAnswer answer = search.run(rule, capacity, left);
       if (answer != PackAnswer::gave_up) return answer;
       steps -= given;
       if (steps <= 0) break;
@@ -114,15 +113,14 @@ PackAnswer search_in_turn(PackSearch& search, const std::vector<PackOrder>& orde
 }
 
 /// Searches for `goal` first, then by bisection between what was given up and what is known.
-void improve(const PackPart& part, const std::vector<PackOrder>& orders, Index goal, bool goal_only,
-             Index effort, PartResult& best) {
+void improve(const PackPart& part, Index goal, bool goal_only, Index effort, PartResult& best) {
   PackSearch search(part);
   const auto n = static_cast<Index>(part.items.size());
   const Index descent = n * (n + part.sections);  // about the steps of a search that never turns back
   Index capacity = goal, failed = goal - 1;
   while (best.height > capacity && capacity > failed && effort > 0) {
     const Index given = goal_only ? effort : std::max(effort / 2, std::min(effort, descent));
-    const PackAnswer answer = search_in_turn(search, orders, capacity, 2 * descent, given);
+    const PackAnswer answer = search_in_turn(search, capacity, 2 * descent, given);
     effort -= given;
     if (answer == PackAnswer::found) {
       keep_better(part, search.offsets(), best);
@@ -138,10 +136,9 @@ void improve(const PackPart& part, const std::vector<PackOrder>& orders, Index g
 PartResult pack_part(const PackPart& part, Index goal, bool goal_only, Index effort) {
   PartResult best;
   best.bound = part.bound;
-  const std::vector<PackOrder> orders = pack_orders(part);
-  try_heuristics(part, orders, goal, best);
+  try_heuristics(part, goal, best);
   if (best.height > goal && effort > 0 && PackSearch::suits(part))
-    improve(part, orders, goal, goal_only, effort, best);
+    improve(part, goal, goal_only, effort, best);
   return best;
 }
 
@@ -185,8 +182,9 @@ PackPart::PackPart(std::span<const PackBuffer> buffers) {
   std::vector<Index> whole(moments.size());
   Index slack = 0;
   for (const PackBuffer& b : buffers) {
-    const Item item{section_of(b.begin), section_of(b.end), b.size + b.padding, b.alignment,
-                    b.offset ? *b.offset : -1};
+    const Item item{section_of(b.begin),       section_of(b.end),
+                    b.size + b.padding,        b.alignment,
+                    b.offset ? *b.offset : -1, static_cast<double>(b.end) - static_cast<double>(b.begin)};
     items.push_back(item);
     slack = std::max(slack, aligned(item.size, unit) - item.size);
     const auto begin = static_cast<std::size_t>(item.begin), end = static_cast<std::size_t>(item.end);

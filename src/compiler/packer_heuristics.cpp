@@ -14,30 +14,15 @@ namespace wafer::inline v0 {
 
 namespace {
 
-// What items may be sorted by, the greatest first.
-enum class Key : std::uint8_t { none, size, length, area, crowd, early, late };
-
-// The first order for which two items differ decides. `crowd` is the fullest section that an item lives in.
-constexpr std::array<std::array<Key, 3>, 7> kOrders{{
-    {Key::length, Key::area, Key::crowd},
-    {Key::crowd, Key::area, Key::length},
-    {Key::crowd, Key::length, Key::area},
-    {Key::early, Key::length, Key::size},
-    {Key::late, Key::early, Key::none},
-    {Key::size, Key::length, Key::none},
-    {Key::area, Key::length, Key::none},
-}};
-
-double value_of(const PackPart::Item& item, Index crowd, Key key) {
-  const double length = item.end - item.begin;
+double value_of(const PackPart::Item& item, Index crowd, PackKey key) {
   switch (key) {
-    case Key::none: return 0;
-    case Key::size: return static_cast<double>(item.size);
-    case Key::length: return length;
-    case Key::area: return length * static_cast<double>(item.size);
-    case Key::crowd: return static_cast<double>(crowd);
-    case Key::early: return -item.begin;
-    case Key::late: return item.end;
+    case PackKey::none: return 0;
+    case PackKey::size: return static_cast<double>(item.size);
+    case PackKey::length: return item.length;
+    case PackKey::area: return item.length * static_cast<double>(item.size);
+    case PackKey::crowd: return static_cast<double>(crowd);
+    case PackKey::early: return -item.begin;
+    case PackKey::late: return item.end;
   }
   return 0;
 }
@@ -161,21 +146,33 @@ class FreeList {
 
 }  // namespace
 
+void sort_by(const PackRule& rule, const PackPart& part, std::span<const Index> crowd,
+             std::vector<std::int32_t>& items) {
+  struct Entry {
+    std::array<double, 3> keys;
+    std::int32_t item;
+  };
+  std::vector<Entry> entries(items.size());
+  for (std::size_t i = 0; i < items.size(); ++i) {
+    entries[i].item = items[i];
+    for (std::size_t k = 0; k < rule.size(); ++k)
+      entries[i].keys[k] = value_of(part.items[static_cast<std::size_t>(items[i])], crowd[i], rule[k]);
+  }
+  std::sort(entries.begin(), entries.end(), [](const Entry& a, const Entry& b) {
+    return a.keys != b.keys ? a.keys > b.keys : a.item < b.item;
+  });
+  for (std::size_t i = 0; i < items.size(); ++i) items[i] = entries[i].item;
+}
+
 std::vector<PackOrder> pack_orders(const PackPart& part) {
   const RangeMax live(part.live);
+  std::vector<Index> crowd;
+  for (const PackPart::Item& item : part.items) crowd.push_back(live.over(item.begin, item.end));
   std::vector<PackOrder> orders;
-  std::vector<std::array<double, 3>> keys(part.items.size());
-  for (const auto& by : kOrders) {
-    for (std::size_t i = 0; i < keys.size(); ++i) {
-      const PackPart::Item& item = part.items[i];
-      for (std::size_t k = 0; k < by.size(); ++k)
-        keys[i][k] = value_of(item, live.over(item.begin, item.end), by[k]);
-    }
+  for (const PackRule& rule : kPackRules) {
     PackOrder order(part.items.size());
     std::iota(order.begin(), order.end(), 0);
-    std::stable_sort(order.begin(), order.end(), [&](std::int32_t a, std::int32_t b) {
-      return keys[static_cast<std::size_t>(a)] > keys[static_cast<std::size_t>(b)];
-    });
+    sort_by(rule, part, crowd, order);
     std::stable_partition(order.begin(), order.end(),
                           [&](std::int32_t i) { return part.items[static_cast<std::size_t>(i)].fixed >= 0; });
     orders.push_back(std::move(order));

@@ -4,6 +4,7 @@
 
 #include <wafer/compiler/packer.hpp>
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -19,7 +20,8 @@ struct PackPart {
     std::int32_t begin = 0, end = 0;  // sections, half-open
     Index size = 0;                   // with padding, positive
     Index alignment = 1;
-    Index fixed = -1;  // offset, or -1
+    Index fixed = -1;   // offset, or -1
+    double length = 0;  // of its life, by the buffers' clock
   };
   std::vector<Item> items;
   std::int32_t sections = 0;
@@ -36,10 +38,29 @@ inline Index aligned(Index offset, Index alignment) {
   return alignment == 1 ? offset : (offset + alignment - 1) / alignment * alignment;
 }
 
-/// A sequence in which to place items: fixed ones first.
-using PackOrder = std::vector<std::int32_t>;
+/// What items may be sorted by, the greatest first. `crowd` is the fullest section that an item lives in.
+enum class PackKey : std::uint8_t { none, size, length, area, crowd, early, late };
 
-/// Orders worth trying, best ones first on the average.
+/// The first key by which two items differ decides.
+using PackRule = std::array<PackKey, 3>;
+
+/// Rules worth trying, best ones first on the average.
+inline constexpr std::array<PackRule, 7> kPackRules{{
+    {PackKey::crowd, PackKey::length, PackKey::area},
+    {PackKey::length, PackKey::area, PackKey::crowd},
+    {PackKey::crowd, PackKey::area, PackKey::length},
+    {PackKey::early, PackKey::length, PackKey::size},
+    {PackKey::late, PackKey::early, PackKey::none},
+    {PackKey::size, PackKey::length, PackKey::none},
+    {PackKey::area, PackKey::length, PackKey::none},
+}};
+
+/// Sorts `items` by a rule; `crowd` has one number for each of them.
+void sort_by(const PackRule& rule, const PackPart& part, std::span<const Index> crowd,
+             std::vector<std::int32_t>& items);
+
+/// A sequence in which to place all items: fixed ones first.
+using PackOrder = std::vector<std::int32_t>;
 std::vector<PackOrder> pack_orders(const PackPart& part);
 
 /// Places one after the other, each into the tightest gap that it fits. Quadratic; gives up (returns nothing)

@@ -56,11 +56,11 @@ PackSearch::PackSearch(const PackPart& part) : part_(part) {
   offsets_.resize(n);
 }
 
-PackAnswer PackSearch::run(const PackOrder& order, Index capacity, Index& steps) {
+PackAnswer PackSearch::run(const PackRule& rule, Index capacity, Index& steps) {
   const auto n = static_cast<Item>(part_.items.size());
+  rule_ = rule;
   capacity_ = capacity;
   steps_ = steps;
-  for (std::size_t r = 0; r < order.size(); ++r) rank_[z(order[r])] = static_cast<std::int32_t>(r);
   low_.assign(z(n), 0);
   placed_.assign(z(n), 0);
   rest_.assign(z(part_.sections), 0);
@@ -75,6 +75,7 @@ PackAnswer PackSearch::run(const PackOrder& order, Index capacity, Index& steps)
     waiting_[0].push_back(i);
   }
   for (std::int32_t s = 0; s < part_.sections; ++s) find_floor(s);
+  rank(waiting_[0]);
   const PackAnswer answer = explore(0, {0, part_.sections}, {0, -1, -1});
   steps = std::max(steps_, Index{0});
   return answer;
@@ -107,26 +108,48 @@ PackAnswer PackSearch::explore(std::size_t depth, Range range, const Candidate& 
 // Goes on with what is left after a placement, piece by piece where it falls apart in time.
 PackAnswer PackSearch::explore_rest(std::size_t depth, Range range, const Candidate& placed) {
   const PackPart::Item& item = at(placed.item);
-  std::vector<std::int32_t> cuts;
+  std::vector<std::int32_t> ends;
   for (std::int32_t s = item.begin; s + 1 < item.end; ++s) {
-    if (--cross_[z(s)] == 0) cuts.push_back(s + 1);
+    if (--cross_[z(s)] == 0) ends.push_back(s + 1);
   }
+  ends.push_back(range.end);
+  const bool whole = ends.size() == 1;
+  std::vector<std::int32_t> old_ranks;
   PackAnswer answer = PackAnswer::found;
-  cuts.push_back(range.end);
-  const bool whole = cuts.size() == 1;
   std::int32_t begin = range.begin;
-  for (const std::int32_t end : cuts) {
+  for (const std::int32_t end : ends) {
     std::vector<Item>& rest = waiting_[depth + 1];
     rest.clear();
     for (const Item i : waiting_[depth]) {
       if (i != placed.item && at(i).begin >= begin && at(i).begin < end) rest.push_back(i);
     }
-    answer = explore(depth + 1, {begin, end}, whole ? placed : Candidate{0, -1, -1});
+    if (whole) {
+      answer = explore(depth + 1, {begin, end}, placed);
+    } else if (!rest.empty()) {
+      const std::vector<Item> piece = rest;
+      old_ranks.clear();
+      for (const Item i : piece) old_ranks.push_back(rank_[z(i)]);
+      rank(piece);
+      answer = explore(depth + 1, {begin, end}, Candidate{0, -1, -1});
+      for (std::size_t k = 0; k < piece.size(); ++k) rank_[z(piece[k])] = old_ranks[k];
+    }
     if (answer != PackAnswer::found) break;
     begin = end;
   }
   for (std::int32_t s = item.begin; s + 1 < item.end; ++s) ++cross_[z(s)];
   return answer;
+}
+
+// Crowds are those of what is still to come.
+void PackSearch::rank(const std::vector<Item>& items) {
+  std::vector<Index> crowd;
+  for (const Item i : items) {
+    crowd.push_back(*std::max_element(rest_.begin() + at(i).begin, rest_.begin() + at(i).end));
+    steps_ -= at(i).end - at(i).begin;
+  }
+  std::vector<Item> sorted = items;
+  sort_by(rule_, part_, crowd, sorted);
+  for (std::size_t r = 0; r < sorted.size(); ++r) rank_[z(sorted[r])] = static_cast<std::int32_t>(r);
 }
 
 void PackSearch::find_candidates(std::size_t depth, const Candidate& last) {

@@ -26,8 +26,8 @@ class PackSearch {
   explicit PackSearch(const PackPart& part);
 
   /// Searches packings no higher than `capacity` for about `steps` looks at an item or section, of which it
-  /// takes off what it used. `order` breaks ties among items that would lie equally low.
-  PackAnswer run(const PackOrder& order, Index capacity, Index& steps);
+  /// takes off what it used. `rule` breaks ties among items that would lie equally low.
+  PackAnswer run(const PackRule& rule, Index capacity, Index& steps);
 
   /// What was found.
   const std::vector<Index>& offsets() const { return offsets_; }
@@ -60,6 +60,7 @@ class PackSearch {
 
   PackAnswer explore(std::size_t depth, Range range, const Candidate& last);
   PackAnswer explore_rest(std::size_t depth, Range range, const Candidate& placed);
+  void rank(const std::vector<Item>& items);
   void find_candidates(std::size_t depth, const Candidate& last);
   bool place(const Candidate& candidate, Range range);
   bool raise_neighbours(const Candidate& candidate);
@@ -78,10 +79,11 @@ class PackSearch {
   std::vector<Index> whole_;      // size of each item in whole units
   Index slack_ = 0;               // what whole units may be too large by
 
+  PackRule rule_{};
   Index capacity_ = 0;
   Index steps_ = 0;
-  std::vector<std::int32_t> rank_;
-  std::vector<Index> low_;  // no place of an item is lower
+  std::vector<std::int32_t> rank_;  // by the rule, among the items of its piece
+  std::vector<Index> low_;          // no place of an item is lower
   std::vector<char> placed_;
   std::vector<Index> rest_;          // of each section: what is still to come
   std::vector<Index> floor_;         // of each section: the least low_ of what is still to come

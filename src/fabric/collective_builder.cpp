@@ -4,33 +4,12 @@
 
 #include <algorithm>
 #include <array>
-#include <utility>
 
 namespace wafer::inline v0 {
 
 namespace {
 
 constexpr MessageId kNoMessage = ~MessageId{0};
-
-/// A core receives on other colours than it sends on, and on another one for each further child, so that
-/// routers can be set before: three colours do. Children next to each other that only send what they have
-/// share one: their streams join into one.
-std::vector<std::uint8_t> tree_colours(const ReduceTree& tree) {
-  const auto size = tree.parents.size();
-  std::vector<std::uint8_t> colours(size, 2);
-  std::vector<bool> leaf(size, true);
-  for (std::size_t i = 1; i < size; ++i) leaf[static_cast<std::size_t>(tree.parents[i])] = false;
-  std::vector<std::size_t> last_child(size, 0);
-  for (std::size_t i = 1; i < size; ++i) {
-    const auto parent = static_cast<std::size_t>(tree.parents[i]);
-    const std::size_t before = std::exchange(last_child[parent], i);
-    const int own = colours[parent];
-    int colour = (own + 1) % 3;
-    if (before != 0) colour = leaf[before] && leaf[i] ? colours[before] : 3 - own - colours[before];
-    colours[i] = static_cast<std::uint8_t>(colour);
-  }
-  return colours;
-}
 
 bool overlap(WaveletRange a, const Message& b) {
   return a.first < b.first + b.count && b.first < a.first + a.count;
@@ -98,7 +77,7 @@ void CollectiveBuilder::end_phase(std::string_view name) {
 void CollectiveBuilder::add_tree(const Line& line, const ReduceTree& tree, int colour) {
   const Index stride = traffic().stride(line.direction);
   const auto core = [&](Index i) { return static_cast<CoreId>(line.first + i * stride); };
-  const std::vector<std::uint8_t> colours = tree_colours(tree);
+  const std::vector<std::uint8_t> colours = colours_of(tree);
   std::vector<std::vector<Need>> children(tree.parents.size());
   for (Index i = tree.cores() - 1; i > 0; --i) {
     const auto self = static_cast<std::size_t>(i);

@@ -5,6 +5,7 @@
 #include <wafer/fabric/reduce_tree.hpp>
 
 #include <algorithm>
+#include <limits>
 
 namespace wafer::inline v0 {
 
@@ -14,31 +15,30 @@ double to_double(Index value) { return static_cast<double>(value); }
 
 Index ceil_div(Index a, Index b) { return a / b + (a % b != 0 ? 1 : 0); }
 
-/// Of one side of a line: `cores` with the root at its end, for each wavelet. Closed forms [H].
-TreeTerms side_terms(Index cores, LineTree tree) {
+/// Of a line with the root at its end, for each wavelet: closed forms [H].
+TreeTerms closed_terms(Index cores, LineTree tree) {
+  TreeTerms terms;
   const Index links = cores - 1;
-  if (links == 0) return {};
   switch (tree) {
-    case LineTree::star: return {links, links, links % 2 == 0 ? links / 2 * cores : cores / 2 * links, 1};
-    case LineTree::chain: return {1, 1, links, links};
-    case LineTree::tree: {
-      TreeTerms terms;
+    case LineTree::chain: return {1, links, links};
+    case LineTree::tree:
       for (Index way = 1; way < cores; way *= 2) {
-        terms.hops += way * ((cores - 1 - way) / (2 * way) + 1);
+        terms.hops += way * ((links - way) / (2 * way) + 1);
         ++terms.arity;
         if (2 * way <= cores) ++terms.depth;
       }
-      terms.root_arity = terms.arity;
       return terms;
-    }
     case LineTree::two_phase: {
       const Index size = two_phase_group(cores), groups = ceil_div(cores, size);
-      const Index arity = size > 1 && groups > 1 ? 2 : 1;
-      return {arity, arity, cores - groups + (groups - 1) * size, size - 1 + groups - 1};
+      terms.arity = size > 1 && groups > 1 ? 2 : 1;
+      terms.hops = cores - groups + (groups - 1) * size;
+      terms.depth = size - 1 + groups - 1;
+      return terms;
     }
+    case LineTree::star:
     case LineTree::automatic: break;
   }
-  return {};
+  throw InternalError("a tree without closed terms");
 }
 
 /// A ring of n >= 1 cores through which each piece of at most `piece` wavelets goes once, and each core
@@ -59,24 +59,21 @@ class Model {
       : request_(request), method_(method), machine_(machine), area_(request.area) {}
 
   double cycles() const {
-    const Core first{area_.row, area_.column};
+    const Core root = root_of(request_, method_);
     switch (request_.kind) {
       case CollectiveKind::send: return flood_along(area_.columns - 1, area_.rows - 1);
-      case CollectiveKind::broadcast: return flood(request_.root);
-      case CollectiveKind::reduce: return reduce(request_.root);
+      case CollectiveKind::broadcast: return flood(root);
+      case CollectiveKind::reduce: return reduce(root);
       case CollectiveKind::scatter:
-      case CollectiveKind::gather: return pieces(request_.root);
-      case CollectiveKind::all_reduce: {
-        if (method_.algorithm != Algorithm::trees && method_.algorithm != Algorithm::snake)
-          return rings(machine_.pace()) + rings(machine_.link_cycles);
-        Core root = first;
-        if (method_.middle) root = {area_.row + (area_.rows - 1) / 2, area_.column + (area_.columns - 1) / 2};
-        return reduce(root) + flood(root);
-      }
+      case CollectiveKind::gather: return pieces(root);
+      case CollectiveKind::all_reduce:
+        if (method_.algorithm == Algorithm::trees || method_.algorithm == Algorithm::snake)
+          return reduce(root) + flood(root);
+        return rings(machine_.pace()) + rings(machine_.link_cycles);
       case CollectiveKind::reduce_scatter:
-        return method_.algorithm == Algorithm::trees ? reduce(first) + pieces(first) : rings(machine_.pace());
+        return method_.algorithm == Algorithm::trees ? reduce(root) + pieces(root) : rings(machine_.pace());
       case CollectiveKind::all_gather:
-        return method_.algorithm == Algorithm::direct ? pieces(first) + flood(first)
+        return method_.algorithm == Algorithm::direct ? pieces(root) + flood(root)
                                                       : rings(machine_.link_cycles);
     }
     return 0;
@@ -159,30 +156,21 @@ double reduce_cycles(Index cores, Index root, LineTree tree, Index wavelets, con
                     std::to_string(root));
   }
   if (cores == 1) return 0;
-  const Index before = root, after = cores - 1 - root, longer = std::max(before, after);
+  const Index before = root, after = cores - 1 - root;
   const double vector = to_double(wavelets) * machine.pace();
   // The root takes what comes as one stream, of which the first has come one hop [H, and the hop].
-  if (tree == LineTree::star)
-    return vector * to_double(cores - 1) + machine.hop_cycles + machine.stage_cycles();
-  const int sides = before > 0 && after > 0 ? 2 : 1;
-  TreeTerms a, b;
+  const double star = vector * to_double(cores - 1) + machine.hop_cycles + machine.stage_cycles();
+  if (tree == LineTree::star) return star;
   if (tree == LineTree::automatic) {
-    const TreeChoice choice = choose_tree(longer + 1, sides, wavelets, machine);
-    if (sides == 1) return choice.cycles;
-    const auto side = [&](Index count) {
-      const Index hops = least_hops(count + 1, choice.limits);
-      return TreeTerms{choice.limits.arity, choice.limits.root_arity, hops, choice.limits.depth};
-    };
-    a = side(before);
-    b = side(after);
-  } else {
-    a = side_terms(before + 1, tree);
-    b = side_terms(after + 1, tree);
+    const TreeChoice choice = choose_tree(cores, root, wavelets, machine);
+    return choice.limits.depth == 1 ? star : choice.cycles;
   }
-  const double core = vector * to_double(std::max({a.root_arity + b.root_arity, a.arity, b.arity}));
+  if (before > 0 && after > 0)
+    return streamed_cycles(line_tree(tree, before + 1), line_tree(tree, after + 1), wavelets, machine);
+  const TreeTerms terms = closed_terms(cores, tree);
   const double link =
-      vector * to_double(a.hops + b.hops) / to_double(cores - 1) + to_double(longer) * machine.hop_cycles;
-  return std::max(core, link) + machine.stage_cycles() * to_double(std::max(a.depth, b.depth));
+      vector * to_double(terms.hops) / to_double(cores - 1) + to_double(cores - 1) * machine.hop_cycles;
+  return std::max(vector * to_double(terms.arity), link) + machine.stage_cycles() * to_double(terms.depth);
 }
 
 double cycles_of(const CostTerms& terms, const Machine& machine) {
@@ -257,11 +245,31 @@ std::vector<Method> methods_for(const CollectiveRequest& request) {
 
 MethodChoice choose_method(const CollectiveRequest& request, const Machine& machine) {
   check(request, machine);
-  const std::vector<Method> methods = methods_for(request);
-  MethodChoice best{methods.front(), modelled_cycles(request, methods.front(), machine)};
-  for (std::size_t i = 1; i < methods.size(); ++i) {
-    const double cycles = modelled_cycles(request, methods[i], machine);
-    if (cycles < best.cycles) best = {methods[i], cycles};
+  const auto best_tree = [&](Index cores, Index root) {
+    LineTree best = LineTree::star;
+    double least = std::numeric_limits<double>::infinity();
+    for (const LineTree tree : kLineTrees) {
+      const double cycles = reduce_cycles(cores, root, tree, request.wavelets, machine);
+      if (cycles < least) best = tree;
+      least = std::min(least, cycles);
+    }
+    return best;
+  };
+  const CoreArea& area = request.area;
+  MethodChoice best{{}, std::numeric_limits<double>::infinity()};
+  bool middle = false, met = false;
+  for (Method method : methods_for(request)) {
+    if (method.algorithm == Algorithm::trees) {
+      // Rows are summed before the column, so the best of each is the best of both.
+      if (met && method.middle == middle) continue;
+      met = true;
+      middle = method.middle;
+      const Core root = root_of(request, method);
+      if (area.columns > 1) method.along_rows = best_tree(area.columns, root.column - area.column);
+      if (area.rows > 1) method.along_columns = best_tree(area.rows, root.row - area.row);
+    }
+    const double cycles = modelled_cycles(request, method, machine);
+    if (cycles < best.cycles) best = {method, cycles};
   }
   return best;
 }

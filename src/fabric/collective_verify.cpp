@@ -131,7 +131,7 @@ class SumCheck {
           std::upper_bound(owners_.begin(), owners_.end(), std::pair(cuts_[part], sums.size()));
       owner = std::prev(after)->second;
     }
-    const std::size_t root = rooted() ? rank(traffic_.id(request_.root)) : 0;
+    const std::size_t root = is_rooted(request_.kind) ? rank(traffic_.id(request_.root)) : 0;
     switch (request_.kind) {
       case CollectiveKind::send: expect_at(rank(traffic_.id(request_.to)), mark(root), sums, part); break;
       case CollectiveKind::broadcast: expect_everywhere(mark(root), sums, part); break;
@@ -142,11 +142,6 @@ class SumCheck {
       case CollectiveKind::scatter: expect_at(owner, mark(root), sums, part); break;
       case CollectiveKind::gather: expect_at(root, mark(owner), sums, part); break;
     }
-  }
-
-  bool rooted() const {
-    return request_.kind != CollectiveKind::all_reduce && request_.kind != CollectiveKind::reduce_scatter &&
-           request_.kind != CollectiveKind::all_gather;
   }
 
   void expect_everywhere(std::uint64_t sum, const std::vector<std::uint64_t>& sums, std::size_t part) const {

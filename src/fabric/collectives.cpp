@@ -10,6 +10,11 @@
 
 namespace wafer::inline v0 {
 
+bool is_rooted(CollectiveKind kind) {
+  return kind != CollectiveKind::all_reduce && kind != CollectiveKind::reduce_scatter &&
+         kind != CollectiveKind::all_gather;
+}
+
 std::string_view name_of(CollectiveKind kind) {
   switch (kind) {
     case CollectiveKind::send: return "send";
@@ -20,17 +25,6 @@ std::string_view name_of(CollectiveKind kind) {
     case CollectiveKind::all_gather: return "all_gather";
     case CollectiveKind::scatter: return "scatter";
     case CollectiveKind::gather: return "gather";
-  }
-  return "?";
-}
-
-std::string_view name_of(LineTree tree) {
-  switch (tree) {
-    case LineTree::star: return "star";
-    case LineTree::chain: return "chain";
-    case LineTree::tree: return "tree";
-    case LineTree::two_phase: return "two_phase";
-    case LineTree::automatic: return "auto";
   }
   return "?";
 }
@@ -55,6 +49,12 @@ std::string text_of(const Method& method, const CoreArea& area) {
   if (area.columns > 1 && area.rows > 1) text += "_then_";
   if (area.rows > 1) text += name_of(method.along_columns);
   return text;
+}
+
+Core root_of(const CollectiveRequest& request, const Method& method) {
+  const CoreArea& area = request.area;
+  if (method.middle) return {area.row + (area.rows - 1) / 2, area.column + (area.columns - 1) / 2};
+  return is_rooted(request.kind) ? request.root : Core{area.row, area.column};
 }
 
 WaveletRange part_of(WaveletRange range, Index i, Index n) {
@@ -82,10 +82,7 @@ void check(const CollectiveRequest& request, const Machine& machine) {
                     std::to_string(machine.rows) + " x " + std::to_string(machine.columns) + ", got " +
                     text_of(area));
   }
-  const bool rooted = request.kind == CollectiveKind::send || request.kind == CollectiveKind::broadcast ||
-                      request.kind == CollectiveKind::reduce || request.kind == CollectiveKind::scatter ||
-                      request.kind == CollectiveKind::gather;
-  if (rooted && !area.contains(request.root)) {
+  if (is_rooted(request.kind) && !area.contains(request.root)) {
     throw UserError(name + ": expected a root among " + text_of(area) + ", got core " +
                     text_of(request.root));
   }
@@ -112,30 +109,29 @@ class Planner {
       : request_(request), method_(method), machine_(machine), builder_(request, method, machine) {}
 
   Collective run() {
-    const CoreArea& area = request_.area;
-    const Core first{area.row, area.column};
+    const Core root = root_of(request_, method_);
     switch (request_.kind) {
       case CollectiveKind::send:
-        builder_.add_send(request_.root, request_.to);
+        builder_.add_send(root, request_.to);
         builder_.end_phase("send");
         break;
-      case CollectiveKind::broadcast: flood(request_.root); break;
-      case CollectiveKind::reduce: reduce(request_.root); break;
-      case CollectiveKind::scatter: scatter(request_.root); break;
-      case CollectiveKind::gather: gather(request_.root); break;
-      case CollectiveKind::all_reduce: all_reduce(); break;
+      case CollectiveKind::broadcast: flood(root); break;
+      case CollectiveKind::reduce: reduce(root); break;
+      case CollectiveKind::scatter: scatter(root); break;
+      case CollectiveKind::gather: gather(root); break;
+      case CollectiveKind::all_reduce: all_reduce(root); break;
       case CollectiveKind::reduce_scatter:
         if (method_.algorithm == Algorithm::trees) {
-          reduce(first);
-          scatter(first);
+          reduce(root);
+          scatter(root);
         } else {
           rings_scatter();
         }
         break;
       case CollectiveKind::all_gather:
         if (method_.algorithm == Algorithm::direct) {
-          gather(first);
-          flood(first);
+          gather(root);
+          flood(root);
         } else {
           rings_gather();
         }
@@ -189,21 +185,9 @@ class Planner {
   };
 
   Sides sides_of(Index before, Index after, LineTree tree) const {
-    const int count = before > 0 && after > 0 ? 2 : 1;
-    return {tree_of(tree, before + 1, std::max(before, after) + 1, count),
-            tree_of(tree, after + 1, std::max(before, after) + 1, count)};
-  }
-
-  ReduceTree tree_of(LineTree tree, Index cores, Index longer, int sides) const {
-    switch (tree) {
-      case LineTree::star: return star_tree(cores);
-      case LineTree::chain: return chain_tree(cores);
-      case LineTree::tree: return binomial_tree(cores);
-      case LineTree::two_phase: return two_phase_tree(cores);
-      case LineTree::automatic:
-        return tree_within(cores, choose_tree(longer, sides, request_.wavelets, machine_).limits);
-    }
-    return {};
+    if (tree != LineTree::automatic) return {line_tree(tree, before + 1), line_tree(tree, after + 1)};
+    const TreeLimits limits = choose_tree(before + 1 + after, before, request_.wavelets, machine_).limits;
+    return {tree_within(before + 1, limits), tree_within(after + 1, limits)};
   }
 
   void sum(Core root, Index before, Index after, Direction backward, const Sides& sides, int colour) {
@@ -225,11 +209,8 @@ class Planner {
     builder_.end_phase("snake");
   }
 
-  void all_reduce() {
-    const CoreArea& area = request_.area;
+  void all_reduce(Core root) {
     if (method_.algorithm == Algorithm::trees || method_.algorithm == Algorithm::snake) {
-      Core root{area.row, area.column};
-      if (method_.middle) root = {area.row + (area.rows - 1) / 2, area.column + (area.columns - 1) / 2};
       reduce(root);
       flood(root);
     } else {

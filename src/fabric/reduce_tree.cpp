@@ -22,27 +22,35 @@ ReduceTree tree_by(Index cores, ParentOf parent_of) {
 
 }  // namespace
 
-ReduceTree star_tree(Index cores) {
-  return tree_by(cores, [](Index) { return Index{0}; });
+std::string_view name_of(LineTree tree) {
+  switch (tree) {
+    case LineTree::star: return "star";
+    case LineTree::chain: return "chain";
+    case LineTree::tree: return "tree";
+    case LineTree::two_phase: return "two_phase";
+    case LineTree::automatic: return "auto";
+  }
+  return "?";
 }
 
-ReduceTree chain_tree(Index cores) {
-  return tree_by(cores, [](Index i) { return i - 1; });
-}
-
-ReduceTree binomial_tree(Index cores) {
-  return tree_by(cores, [](Index i) { return i & (i - 1); });
+ReduceTree line_tree(LineTree tree, Index cores) {
+  switch (tree) {
+    case LineTree::star: return tree_by(cores, [](Index) { return Index{0}; });
+    case LineTree::chain: return tree_by(cores, [](Index i) { return i - 1; });
+    case LineTree::tree: return tree_by(cores, [](Index i) { return i & (i - 1); });
+    case LineTree::two_phase: {
+      const Index group = two_phase_group(cores);
+      return tree_by(cores, [=](Index i) { return i % group != 0 ? i - 1 : i - group; });
+    }
+    case LineTree::automatic: break;
+  }
+  throw UserError("tree: an auto-generated one depends on wavelets and machine");
 }
 
 Index two_phase_group(Index cores) {
   Index group = 1;
   while ((group + 1) * (group + 1) <= cores) ++group;
   return group;
-}
-
-ReduceTree two_phase_tree(Index cores) {
-  const Index group = two_phase_group(cores);
-  return tree_by(cores, [=](Index i) { return i % group != 0 ? i - 1 : i - group; });
 }
 
 TreeTerms terms_of(const ReduceTree& tree) {
@@ -55,7 +63,6 @@ TreeTerms terms_of(const ReduceTree& tree) {
     terms.depth = std::max(terms.depth, depth[i] = depth[parent] + 1);
     terms.hops += static_cast<Index>(i - parent);
   }
-  terms.root_arity = size == 0 ? 0 : children[0];
   return terms;
 }
 

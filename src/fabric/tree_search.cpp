@@ -59,8 +59,8 @@ class NodeCounts {
     return hops;
   }
 
-  /// Greatest number of children that a cheapest tree of this depth has use for.
-  Index useful_arity() const { return static_cast<Index>(all_.size()); }
+  /// Messages on the busiest link of the cheapest tree, which is also the greatest arity it has use for.
+  Index busiest() const { return static_cast<Index>(all_.size()); }
 
  private:
   static Index at(const std::vector<Index>& counts, Index sum) {
@@ -147,36 +147,76 @@ ReduceTree tree_within(Index cores, const TreeLimits& limits) {
   return tree;
 }
 
-TreeChoice choose_tree(Index cores, int sides, Index wavelets, const Machine& machine) {
-  expect_cores(cores);
-  if (wavelets < 1) throw UserError("reduce: expected at least one wavelet, got " + std::to_string(wavelets));
-  TreeChoice best;
-  if (cores == 1) return best;
-  const Index links = cores - 1;
-  const double vector = static_cast<double>(wavelets) * machine.pace();
-  const double way = static_cast<double>(links) * machine.hop_cycles;
-  best.cycles = std::numeric_limits<double>::infinity();
+namespace {
 
-  // More than this many children serve no tree but the star.
+struct Candidate {
+  TreeLimits limits;
+  double cycles = 0;  // by formula
+};
+
+/// What lies within this factor of the formula's least is timed, up to so many.
+constexpr double kSlackAtEnd = 1.05, kSlackBetween = 1.3;
+constexpr std::size_t kMostTimed = 200;
+
+/// The limits whose cheapest trees come near the least cycles by formula, that one first.
+std::vector<Candidate> candidates(Index links, int sides, double vector, const Machine& machine) {
+  const double way = static_cast<double>(links) * machine.hop_cycles;
+  const double slack = sides == 1 ? kSlackAtEnd : kSlackBetween;
+  double least = std::numeric_limits<double>::infinity();
+  std::vector<Candidate> found;
+  // More children than a free tree of two stages has use for serve the star alone.
   NodeCounts free(links, links, links);
   if (links > 1) free.deepen();
-  const Index useful = free.useful_arity();
+  const Index useful = free.busiest();
   for (Index root = 1; root <= links; root = root == useful && root < links ? links : root + 1) {
     const double core = vector * static_cast<double>(root * sides);
-    if (core >= best.cycles) break;
+    if (core > least * slack) break;
     const TreeLimits limits{root, std::min(root * sides, links), 1};
     for (NodeCounts counts(links, limits.root_arity, limits.arity);; counts.deepen()) {
       const double stages = machine.stage_cycles() * static_cast<double>(counts.depth());
-      if (std::max(core, vector + way) + stages >= best.cycles) break;
+      if (std::max(core, vector + way) + stages > least * slack) break;
       if (const Index hops = counts.hops(); hops >= 0) {
-        const double link = vector * static_cast<double>(hops) / static_cast<double>(links) + way;
-        if (const double cycles = std::max(core, link) + stages; cycles < best.cycles)
-          best = {{root, limits.arity, counts.depth()}, hops, cycles};
+        double link = vector * static_cast<double>(hops) / static_cast<double>(links) + way;
+        // The last messages of both sides come at one time.
+        if (sides == 2) link = std::max(link, vector * static_cast<double>(counts.busiest() + 1));
+        const double cycles = std::max(core, link) + stages;
+        least = std::min(least, cycles);
+        if (cycles <= least * slack) found.push_back({{root, limits.arity, counts.depth()}, cycles});
       }
       if (counts.depth() == links) break;
     }
     if (root > useful) break;
   }
+  std::stable_sort(found.begin(), found.end(),
+                   [](const Candidate& a, const Candidate& b) { return a.cycles < b.cycles; });
+  std::erase_if(found, [&](const Candidate& candidate) { return candidate.cycles > least * slack; });
+  if (found.size() > kMostTimed) found.resize(kMostTimed);
+  return found;
+}
+
+}  // namespace
+
+TreeChoice choose_tree(Index cores, Index root, Index wavelets, const Machine& machine) {
+  expect_cores(cores);
+  if (wavelets < 1 || root < 0 || root >= cores) {
+    throw UserError("reduce: expected at least one wavelet and a root among " + std::to_string(cores) +
+                    " cores, got " + std::to_string(wavelets) + " wavelets and root " + std::to_string(root));
+  }
+  TreeChoice best;
+  if (cores == 1) return best;
+  const Index before = root, after = cores - 1 - root;
+  const int sides = before > 0 && after > 0 ? 2 : 1;
+  const double vector = static_cast<double>(wavelets) * machine.pace();
+  const std::vector<Candidate> found = candidates(std::max(before, after), sides, vector, machine);
+  double fastest = std::numeric_limits<double>::infinity();
+  for (const Candidate& candidate : found) {
+    const double cycles = streamed_cycles(tree_within(before + 1, candidate.limits),
+                                          tree_within(after + 1, candidate.limits), wavelets, machine);
+    if (cycles >= fastest) continue;
+    fastest = cycles;
+    best.limits = candidate.limits;
+  }
+  best.cycles = sides == 1 ? found.front().cycles : fastest;
   return best;
 }
 

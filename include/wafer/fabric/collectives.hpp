@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <wafer/fabric/reduce_tree.hpp>
 #include <wafer/fabric/traffic.hpp>
 
 #include <string>
@@ -22,12 +23,8 @@ enum class CollectiveKind : std::uint8_t {
   gather           ///< each core's own piece, to the root
 };
 std::string_view name_of(CollectiveKind kind);
-
-/// How the cores of a line are summed.
-enum class LineTree : std::uint8_t { star, chain, tree, two_phase, automatic };
-inline constexpr LineTree kLineTrees[] = {LineTree::star, LineTree::chain, LineTree::tree,
-                                          LineTree::two_phase, LineTree::automatic};
-std::string_view name_of(LineTree tree);
+/// Whether a request of this kind names a root.
+bool is_rooted(CollectiveKind kind);
 
 enum class Algorithm : std::uint8_t {
   flood,  ///< routers copy one stream to all
@@ -57,6 +54,9 @@ struct CollectiveRequest {
 };
 /// "star", "middle_auto", "chain_then_chain", "snake", "ring", …
 std::string text_of(const Method& method, const CoreArea& area);
+
+/// Where the method sums or sends from: the request's root, or the area's middle or first core.
+Core root_of(const CollectiveRequest& request, const Method& method);
 
 struct WaveletRange {
   Index first = 0, count = 0;

@@ -4,9 +4,23 @@
 
 #include <wafer/fabric/machine.hpp>
 
+#include <cstdint>
+#include <string_view>
 #include <vector>
 
 namespace wafer::inline v0 {
+
+/// How the cores of a line are summed.
+enum class LineTree : std::uint8_t {
+  star,       ///< all send to the root
+  chain,      ///< each to its neighbour
+  tree,       ///< binomial: core i sends over its lowest set bit
+  two_phase,  ///< chains in groups of two_phase_group(cores), then a chain of the groups' first cores
+  automatic   ///< generated for the cores, the wavelets and the machine (choose_tree)
+};
+inline constexpr LineTree kLineTrees[] = {LineTree::star, LineTree::chain, LineTree::tree,
+                                          LineTree::two_phase, LineTree::automatic};
+std::string_view name_of(LineTree tree);
 
 /// Who sends to whom when cores 0 … n-1 of a line are summed into core 0. A pre-order tree: parents[i] < i,
 /// each subtree is a run of neighbours, so that messages of different parents never cross. parents[0] is -1.
@@ -21,19 +35,13 @@ struct ReduceTree {
 /// What a tree costs for each wavelet of the vector.
 struct TreeTerms {
   Index arity = 0;  ///< greatest number of children of one core
-  Index root_arity = 0;
   Index hops = 0;   ///< links crossed, by all messages together
   Index depth = 0;  ///< dependent stages
 };
 TreeTerms terms_of(const ReduceTree& tree);
 
-// Trees of n >= 1 cores; all throw UserError for n < 1 or above 2^31.
-ReduceTree star_tree(Index cores);
-ReduceTree chain_tree(Index cores);
-/// Binomial: core i sends over its lowest set bit.
-ReduceTree binomial_tree(Index cores);
-/// Chains in groups of two_phase_group(cores), then a chain of the groups' first cores.
-ReduceTree two_phase_tree(Index cores);
+/// Of n cores. Throws UserError for n < 1 or above 2^31, or `automatic`, which depends on more than that.
+ReduceTree line_tree(LineTree tree, Index cores);
 /// floor(sqrt(cores)) [H]
 Index two_phase_group(Index cores);
 
@@ -51,15 +59,27 @@ Index least_hops(Index cores, const TreeLimits& limits);
 /// A tree with that many hops. Throws UserError where none fits.
 ReduceTree tree_within(Index cores, const TreeLimits& limits);
 
-/// The auto-generated tree: limits and modelled cycles at the least of
-/// max(B C, B E / (n-1) + L) + k D over all pre-order trees, with the machine's constants. `sides` of 2 means
-/// that the root sits in the middle and takes the children of two such trees.
+/// Colours 0 to 2 of the message that each core sends: another one than it receives on, and another one for
+/// each further child, so that routers can be set before. Children next to each other that only send what
+/// they have share one: their streams join into one. The root's own, 2, is not used there.
+std::vector<std::uint8_t> colours_of(const ReduceTree& tree);
+
+/// Cycles of a sum into the first core of `before` and of `after`, which is one core between two sides (one
+/// core alone: no side), followed wavelet by wavelet: when each core's head leaves, and when its ramp is free
+/// for the next child. All but messages that meet on links.
+double streamed_cycles(const ReduceTree& before, const ReduceTree& after, Index wavelets,
+                       const Machine& machine);
+
+/// The auto-generated tree of a line's cores around its root.
 struct TreeChoice {
-  TreeLimits limits;
-  Index hops = 0;  ///< of one wavelet, of one side
-  double cycles = 0;
+  TreeLimits limits;  ///< of each side
+  double cycles = 0;  ///< modelled
 };
-TreeChoice choose_tree(Index cores, int sides, Index wavelets, const Machine& machine);
+/// With the root at an end: `cycles` are the least of max(B C, B E / (n-1) + n-1) + k D over all pre-order
+/// trees [H], with the machine's constants, and the limits those of the tree that streams fastest of all
+/// within 5 % of that. With sides before and after: the tree that streams fastest of those of least
+/// max(B C, B (busiest link + 1), B E / (n-1) + L) + k D, and its streamed cycles.
+TreeChoice choose_tree(Index cores, Index root, Index wavelets, const Machine& machine);
 
 /// Lower bound of the cycles of any reduce of `wavelets` on a line of `cores` [H]:
 /// max(B, min over D of B E*(n, D) / (n-1) + n-1 + k D).

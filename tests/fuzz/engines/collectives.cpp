@@ -153,7 +153,7 @@ void run_collectives(Random& random, Result& result) {
     spoil(random, machine);
   else if (spoilt)
     spoil(random, request);
-  result.text = text_of(request, method, machine);
+  result.tell(text_of(request, method, machine));
   const std::vector<Method> possible = methods_for(request);
   const bool fits = std::find(possible.begin(), possible.end(), method) != possible.end() &&
                     !(request.kind == CollectiveKind::send && request.root == request.to);

@@ -11,10 +11,12 @@ namespace fuzz {
 /// What came of one case. Anything else that is thrown than wafer's errors for bad input, or InternalError,
 /// is a fault too.
 struct Result {
-  bool accepted =
-      false;          ///< a result came, and verify() accepted it; otherwise it was refused by a typed error
-  std::string fault;  ///< what is wrong; empty: nothing
-  std::string text;   ///< the case, for reports
+  bool accepted = false;  ///< a result came and satisfied its verify(); otherwise a typed error refused
+  bool trace = false;     ///< print the case before it runs
+  std::string fault;      ///< what is wrong; empty: nothing
+  std::string text;       ///< the case, for reports
+
+  void tell(std::string what);
 };
 
 /// One engine: draws a case and runs it.

@@ -111,7 +111,7 @@ void run_packer(Random& random, Result& result) {
   if (limited) options.capacity = random.below(Index{1} << random.between(1, 45));
   if (spoilt) spoil(random, buffers, options);
   options.effort = std::min(options.effort, kEffort);
-  result.text = text_of(buffers, options);
+  result.tell(text_of(buffers, options));
   Packing packing;
   try {
     packing = pack(buffers, options);

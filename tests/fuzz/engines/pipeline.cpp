@@ -108,7 +108,7 @@ void run_pipeline(Random& random, Result& result) {
   PipelineRequest request = draw(random);
   const bool spoilt = random.chance(0.3);
   if (spoilt) spoil(random, request);
-  result.text = text_of(request);
+  result.tell(text_of(request));
   PipelineSchedule schedule;
   try {
     schedule = plan_pipeline(request);

@@ -171,7 +171,7 @@ void run_simulator(Random& random, Result& result) {
     spoil(random, machine);
   else if (spoilt)
     spoil(random, drafts);
-  result.text = std::to_string(drafts.size()) + " messages; " + text_of(machine);
+  result.tell(std::to_string(drafts.size()) + " messages; " + text_of(machine));
   try {
     Traffic traffic(rows, columns);
     for (const Draft& d : drafts) traffic.add(d.message, d.route, d.deliveries, d.needs);

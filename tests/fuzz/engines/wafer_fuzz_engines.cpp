@@ -17,6 +17,7 @@
 #include <exception>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "engine.hpp"
 
@@ -96,6 +97,7 @@ void run_case(const fuzz::Engine& engine, const Arguments& arguments, std::uint6
   }
   fuzz::Random random(arguments.seed, number);
   fuzz::Result result;
+  result.trace = arguments.trace;
   try {
     engine.run(random, result);
   } catch (const std::exception& error) {
@@ -135,6 +137,13 @@ bool run(const fuzz::Engine& engine, const Arguments& arguments) {
 }
 
 }  // namespace
+
+void fuzz::Result::tell(std::string what) {
+  text = std::move(what);
+  if (!trace) return;
+  std::printf("  %s\n", text.c_str());
+  std::fflush(stdout);
+}
 
 int main(int argc, char** argv) {
   Arguments arguments;

@@ -17,8 +17,8 @@ namespace wafer::inline v0 {
 namespace {
 
 constexpr Index kNone = std::numeric_limits<Index>::max();
-constexpr std::size_t kMostQuadratic = 40'000;  // items for which all pairs may be looked at
-constexpr Index kTriesPerItem = 100;            // of a heuristic
+constexpr Index kMostTries = 12'000'000;  // of one heuristic with one part, by all orders
+constexpr Index kStepsOfTry = 100;        // what one of them costs
 
 std::string number(Index value) { return std::to_string(value); }
 std::string name_of(std::size_t buffer) { return "pack: buffer " + std::to_string(buffer); }
@@ -82,18 +82,24 @@ void keep_better(const PackPart& part, std::optional<std::vector<Index>> offsets
   best.offsets = std::move(*offsets);
 }
 
-void try_heuristics(const PackPart& part, Index goal, PartResult& best) {
+/// Takes what it costs off `effort`.
+void try_heuristics(const PackPart& part, Index goal, Index& effort, PartResult& best) {
   const std::vector<PackOrder> orders = pack_orders(part);
   const auto n = static_cast<Index>(part.items.size());
   if (!part.any_fixed) keep_better(part, pack_by_time(part), best);
+  const Index all_tries = std::min(kMostTries, effort / kStepsOfTry);
+  Index tries = all_tries;
   for (const PackOrder& order : orders) {
     if (best.height <= goal) return;
-    if (!part.any_fixed) keep_better(part, pack_lowest(part, order, best.height, kTriesPerItem * n), best);
+    if (!part.any_fixed) keep_better(part, pack_lowest(part, order, best.height, tries), best);
   }
+  effort -= (all_tries - std::max(tries, Index{0})) * kStepsOfTry;
   for (const PackOrder& order : orders) {
     if (best.height <= goal) return;
-    if (part.items.size() <= kMostQuadratic || best.height == kNone)
-      keep_better(part, pack_tightest(part, order, best.height), best);
+    const Index steps = n * n / 2;
+    if (steps > effort && best.height != kNone) return;
+    keep_better(part, pack_tightest(part, order, best.height), best);
+    effort -= steps;
   }
 }
 
@@ -136,7 +142,7 @@ void improve(const PackPart& part, Index goal, bool goal_only, Index effort, Par
 PartResult pack_part(const PackPart& part, Index goal, bool goal_only, Index effort) {
   PartResult best;
   best.bound = part.bound;
-  try_heuristics(part, goal, best);
+  try_heuristics(part, goal, effort, best);
   if (best.height > goal && effort > 0 && PackSearch::suits(part))
     improve(part, goal, goal_only, effort, best);
   return best;

@@ -214,7 +214,7 @@ std::optional<std::vector<Index>> pack_tightest(const PackPart& part, const Pack
 }
 
 std::optional<std::vector<Index>> pack_lowest(const PackPart& part, const PackOrder& order, Index limit,
-                                              Index most_tries) {
+                                              Index& tries) {
   using Place = std::pair<Index, std::int32_t>;  // offset, rank
   std::vector<Place> start;
   for (std::int32_t rank = 0; rank < static_cast<std::int32_t>(order.size()); ++rank)
@@ -230,7 +230,7 @@ std::optional<std::vector<Index>> pack_lowest(const PackPart& part, const PackOr
     waiting.pop();
     if (offset + item.size >= limit) return std::nullopt;
     if (offset > stale) {
-      if (--most_tries < 0) return std::nullopt;
+      if (--tries < 0) return std::nullopt;
       waiting.emplace(offset, rank);
       continue;
     }

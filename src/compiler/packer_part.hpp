@@ -68,9 +68,10 @@ std::vector<PackOrder> pack_orders(const PackPart& part);
 std::optional<std::vector<Index>> pack_tightest(const PackPart& part, const PackOrder& order, Index limit);
 
 /// Places on top of what lies beneath, always the item that comes to lie lowest; the order breaks ties. Gives
-/// up when it gets as high as `limit`, or after `most_tries` changes of an item's place.
+/// up when it gets as high as `limit`, or when `tries`, which each change of an item's place takes one off,
+/// are used up.
 std::optional<std::vector<Index>> pack_lowest(const PackPart& part, const PackOrder& order, Index limit,
-                                              Index most_tries);
+                                              Index& tries);
 
 /// Places in order of time as an allocator would, best fit. For any number of items without fixed offsets.
 std::vector<Index> pack_by_time(const PackPart& part);

@@ -51,8 +51,7 @@ PackSearch::PackSearch(const PackPart& part) : part_(part) {
   }
   first_neighbour_.push_back(neighbours_.size());
   rank_.resize(n);
-  waiting_.resize(n + 2);
-  candidates_.resize(n + 2);
+  levels_.resize(n + 2);
   offsets_.resize(n);
 }
 
@@ -67,77 +66,111 @@ PackAnswer PackSearch::run(const PackRule& rule, Index capacity, Index& steps) {
   cross_.assign(z(part_.sections), 0);
   floor_.assign(z(part_.sections), 0);
   floor_item_.assign(z(part_.sections), -1);
-  waiting_[0].clear();
+  levels_[0].waiting.clear();
   for (Item i = 0; i < n; ++i) {
     if (at(i).fixed >= 0) low(i) = at(i).fixed;
     for (std::int32_t s = at(i).begin; s < at(i).end; ++s) rest_[z(s)] += whole_[z(i)];
     for (std::int32_t s = at(i).begin; s + 1 < at(i).end; ++s) ++cross_[z(s)];
-    waiting_[0].push_back(i);
+    levels_[0].waiting.push_back(i);
   }
   for (std::int32_t s = 0; s < part_.sections; ++s) find_floor(s);
-  rank(waiting_[0]);
-  const PackAnswer answer = explore(0, {0, part_.sections}, {0, -1, -1});
+  rank(levels_[0].waiting);
+  levels_[0].range = {0, part_.sections};
+  levels_[0].last = {};
+  const PackAnswer answer = explore();
   steps = std::max(steps_, Index{0});
   return answer;
 }
 
-PackAnswer PackSearch::explore(std::size_t depth, Range range, const Candidate& last) {
-  if (waiting_[depth].empty()) return PackAnswer::found;
-  find_candidates(depth, last);
-  const std::vector<Candidate>& candidates = candidates_[depth];
-  for (std::size_t k = 0; k < candidates.size(); ++k) {
-    const Candidate candidate = candidates[k];
-    const auto same = [&](const Candidate& other) { return equal(other.item, candidate.item); };
-    if (std::any_of(candidates.begin(), candidates.begin() + static_cast<std::ptrdiff_t>(k), same)) continue;
-    if (steps_ <= 0) return PackAnswer::gave_up;
-    const Mark mark{low_trail_.size(), floor_trail_.size()};
-    PackAnswer answer = PackAnswer::impossible;
-    const bool fits = place(candidate, range);
-    const bool burdens = !fits || low_trail_.size() > mark.low;
-    if (fits) {
-      offsets_[z(candidate.item)] = candidate.offset;
-      answer = explore_rest(depth, range, candidate);
+// Depth first, with a stack of its own: a thread's may be small.
+PackAnswer PackSearch::explore() {
+  std::size_t depth = 0;
+  bool entering = true;
+  PackAnswer answer = PackAnswer::impossible;  // of the level below, where not entering
+  for (;;) {
+    Level& level = levels_[depth];
+    bool done = false;
+    if (entering) {
+      find_candidates(level);
+      done = level.waiting.empty();
+      if (done) answer = PackAnswer::found;
+    } else {
+      end_piece(level, levels_[depth + 1]);
+      if (answer == PackAnswer::found && level.piece < level.ends.size()) {
+        start_piece(level, levels_[++depth]);
+        entering = true;
+        continue;
+      }
+      clear(level);
+      done = answer != PackAnswer::impossible || (!level.burdens && !part_.any_fixed);
     }
-    take_back(candidate.item, mark);
-    if (answer != PackAnswer::impossible) return answer;
-    if (!burdens && !part_.any_fixed) break;
+    if (!done) {
+      answer = stand_next(level);
+      if (answer == PackAnswer::found) {
+        start_piece(level, levels_[++depth]);
+        entering = true;
+        continue;
+      }
+    }
+    if (depth == 0) return answer;
+    --depth;
+    entering = false;
+  }
+}
+
+// Places the next candidate that fits.
+PackAnswer PackSearch::stand_next(Level& level) {
+  while (level.next < level.candidates.size()) {
+    const Candidate candidate = level.candidates[level.next];
+    const auto same = [&](const Candidate& other) { return equal(other.item, candidate.item); };
+    const auto tried = level.candidates.begin() + static_cast<std::ptrdiff_t>(level.next++);
+    if (std::any_of(level.candidates.begin(), tried, same)) continue;
+    if (steps_ <= 0) return PackAnswer::gave_up;
+    level.placed = candidate;
+    level.before = {low_trail_.size(), floor_trail_.size()};
+    if (!place(candidate, level.range)) {
+      take_back(candidate.item, level.before);
+      continue;
+    }
+    level.burdens = low_trail_.size() > level.before.low;
+    offsets_[z(candidate.item)] = candidate.offset;
+    level.piece = 0;
+    level.ends.clear();
+    for (std::int32_t s = at(candidate.item).begin; s + 1 < at(candidate.item).end; ++s) {
+      if (--cross_[z(s)] == 0) level.ends.push_back(s + 1);
+    }
+    level.ends.push_back(level.range.end);
+    return PackAnswer::found;
   }
   return PackAnswer::impossible;
 }
 
-// Goes on with what is left after a placement, piece by piece where it falls apart in time.
-PackAnswer PackSearch::explore_rest(std::size_t depth, Range range, const Candidate& placed) {
-  const PackPart::Item& item = at(placed.item);
-  std::vector<std::int32_t> ends;
-  for (std::int32_t s = item.begin; s + 1 < item.end; ++s) {
-    if (--cross_[z(s)] == 0) ends.push_back(s + 1);
+// Hands what is left down, or the next piece of it where it falls apart in time.
+void PackSearch::start_piece(Level& level, Level& below) {
+  below.range = {level.piece == 0 ? level.range.begin : level.ends[level.piece - 1], level.ends[level.piece]};
+  ++level.piece;
+  below.last = level.placed;
+  below.waiting.clear();
+  for (const Item i : level.waiting) {
+    if (i != level.placed.item && at(i).begin >= below.range.begin && at(i).begin < below.range.end)
+      below.waiting.push_back(i);
   }
-  ends.push_back(range.end);
-  const bool whole = ends.size() == 1;
-  std::vector<std::int32_t> old_ranks;
-  PackAnswer answer = PackAnswer::found;
-  std::int32_t begin = range.begin;
-  for (const std::int32_t end : ends) {
-    std::vector<Item>& rest = waiting_[depth + 1];
-    rest.clear();
-    for (const Item i : waiting_[depth]) {
-      if (i != placed.item && at(i).begin >= begin && at(i).begin < end) rest.push_back(i);
-    }
-    if (whole) {
-      answer = explore(depth + 1, {begin, end}, placed);
-    } else if (!rest.empty()) {
-      const std::vector<Item> piece = rest;
-      old_ranks.clear();
-      for (const Item i : piece) old_ranks.push_back(rank_[z(i)]);
-      rank(piece);
-      answer = explore(depth + 1, {begin, end}, Candidate{0, -1, -1});
-      for (std::size_t k = 0; k < piece.size(); ++k) rank_[z(piece[k])] = old_ranks[k];
-    }
-    if (answer != PackAnswer::found) break;
-    begin = end;
-  }
+  if (level.ends.size() == 1) return;
+  below.last = {};
+  level.old_ranks.clear();
+  for (const Item i : below.waiting) level.old_ranks.push_back(rank_[z(i)]);
+  rank(below.waiting);
+}
+
+void PackSearch::end_piece(const Level& level, const Level& below) {
+  if (level.ends.size() == 1) return;
+  for (std::size_t k = 0; k < below.waiting.size(); ++k) rank_[z(below.waiting[k])] = level.old_ranks[k];
+}
+
+void PackSearch::clear(const Level& level) {
+  const PackPart::Item& item = at(level.placed.item);
   for (std::int32_t s = item.begin; s + 1 < item.end; ++s) ++cross_[z(s)];
-  return answer;
+  take_back(level.placed.item, level.before);
 }
 
 // Crowds are those of what is still to come.
@@ -152,19 +185,19 @@ void PackSearch::rank(const std::vector<Item>& items) {
   for (std::size_t r = 0; r < sorted.size(); ++r) rank_[z(sorted[r])] = static_cast<std::int32_t>(r);
 }
 
-void PackSearch::find_candidates(std::size_t depth, const Candidate& last) {
-  steps_ -= static_cast<Index>(waiting_[depth].size());
+void PackSearch::find_candidates(Level& level) {
+  steps_ -= static_cast<Index>(level.waiting.size());
   Index lowest_top = std::numeric_limits<Index>::max();
-  for (const Item i : waiting_[depth]) lowest_top = std::min(lowest_top, low(i) + at(i).size);
+  for (const Item i : level.waiting) lowest_top = std::min(lowest_top, low(i) + at(i).size);
   // What is still free between fixed items may be too narrow for an item that is put there first.
   if (part_.any_fixed) lowest_top = std::numeric_limits<Index>::max();
-  std::vector<Candidate>& candidates = candidates_[depth];
-  candidates.clear();
-  for (const Item i : waiting_[depth]) {
+  level.next = 0;
+  level.candidates.clear();
+  for (const Item i : level.waiting) {
     const Candidate candidate{low(i), rank_[z(i)], i};
-    if (candidate.offset < lowest_top && candidate > last) candidates.push_back(candidate);
+    if (candidate.offset < lowest_top && candidate > level.last) level.candidates.push_back(candidate);
   }
-  std::sort(candidates.begin(), candidates.end());
+  std::sort(level.candidates.begin(), level.candidates.end());
 }
 
 bool PackSearch::place(const Candidate& candidate, Range range) {
@@ -231,12 +264,12 @@ void PackSearch::find_floor(std::int32_t section) {
   floor_item_[z(section)] = whose;
 }
 
-void PackSearch::take_back(Item item, const Mark& mark) {
+void PackSearch::take_back(Item item, const Mark& before) {
   placed_[z(item)] = 0;
   for (std::int32_t s = at(item).begin; s < at(item).end; ++s) rest_[z(s)] += whole_[z(item)];
-  for (; low_trail_.size() > mark.low; low_trail_.pop_back())
+  for (; low_trail_.size() > before.low; low_trail_.pop_back())
     low(low_trail_.back().item) = low_trail_.back().low;
-  for (; floor_trail_.size() > mark.floor; floor_trail_.pop_back()) {
+  for (; floor_trail_.size() > before.floor; floor_trail_.pop_back()) {
     const FloorChange& change = floor_trail_.back();
     floor_item_[z(change.section)] = change.item;
     floor_[z(change.section)] = low(change.item);

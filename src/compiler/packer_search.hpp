@@ -39,15 +39,29 @@ class PackSearch {
   using Item = std::int32_t;
   struct Candidate {
     Index offset = 0;
-    std::int32_t rank = 0;
-    Item item = 0;
+    std::int32_t rank = -1;
+    Item item = -1;
     friend auto operator<=>(const Candidate&, const Candidate&) = default;
   };
   struct Range {
     std::int32_t begin = 0, end = 0;  // sections
   };
   struct Mark {
-    std::size_t low, floor;  // lengths of the two trails
+    std::size_t low = 0, floor = 0;  // lengths of the two trails
+  };
+  /// One level of the search: a piece of the problem, and the placement in it that stands.
+  struct Level {
+    Range range;
+    Candidate last;             // placed before; what comes next lies no lower
+    std::vector<Item> waiting;  // what is still to come
+    std::vector<Candidate> candidates;
+    std::size_t next = 0;  // candidate
+    Candidate placed;
+    Mark before;                     // the placement that stands
+    bool burdens = false;            // it raised others
+    std::vector<std::int32_t> ends;  // of the pieces that the rest falls into
+    std::size_t piece = 0;           // next
+    std::vector<std::int32_t> old_ranks;
   };
   struct LowChange {
     Item item;
@@ -58,15 +72,18 @@ class PackSearch {
     Item item;
   };
 
-  PackAnswer explore(std::size_t depth, Range range, const Candidate& last);
-  PackAnswer explore_rest(std::size_t depth, Range range, const Candidate& placed);
+  PackAnswer explore();
+  PackAnswer stand_next(Level& level);
+  void start_piece(Level& level, Level& below);
+  void end_piece(const Level& level, const Level& below);
+  void clear(const Level& level);
   void rank(const std::vector<Item>& items);
-  void find_candidates(std::size_t depth, const Candidate& last);
+  void find_candidates(Level& level);
   bool place(const Candidate& candidate, Range range);
   bool raise_neighbours(const Candidate& candidate);
   void refresh_floors(std::int32_t begin, std::int32_t end);
   void find_floor(std::int32_t section);
-  void take_back(Item item, const Mark& mark);
+  void take_back(Item item, const Mark& before);
   bool equal(Item a, Item b) const;
 
   const PackPart::Item& at(Item i) const { return part_.items[static_cast<std::size_t>(i)]; }
@@ -91,8 +108,7 @@ class PackSearch {
   std::vector<std::int32_t> cross_;  // how many that are still to come cross the end of a section
   std::vector<LowChange> low_trail_;
   std::vector<FloorChange> floor_trail_;
-  std::vector<std::vector<Item>> waiting_;          // by depth: what is still to come
-  std::vector<std::vector<Candidate>> candidates_;  // by depth
+  std::vector<Level> levels_;
   std::vector<Index> offsets_;
 };
 

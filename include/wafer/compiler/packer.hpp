@@ -23,8 +23,8 @@ struct PackBuffer {
 struct PackOptions {
   /// Bytes that are enough: the search ends when the height is no greater. Not given: as few as possible.
   std::optional<Index> capacity = std::nullopt;
-  /// Limit of the search, where heuristics fall short: how often, in all, it looks at a buffer or a moment.
-  /// About as many nanoseconds for each part; the result depends on it, never on a clock.
+  /// Limit of the work for each part, where the first heuristic falls short: about how often it may look at a
+  /// buffer or a moment, roughly a nanosecond each. The result depends on it, never on a clock.
   Index effort = 4'000'000'000;
 };
 
@@ -43,10 +43,10 @@ struct Packing {
 };
 
 /// Packs any number of buffers (100 000 take seconds): first by heuristics, then, where these stay above the
-/// bound, by a search with pruning for each stretch of time that no buffer crosses. The same result on every
-/// machine. Throws UserError where a size, padding or alignment is negative (alignment: or zero), a lifetime
-/// runs backwards, sizes add up to 2^63 or more, or fixed offsets are negative, misaligned or overlap;
-/// CompileError where no packing within the capacity exists or none was found.
+/// bound, by a search with pruning, in each stretch of time (part) that no buffer crosses. The same result on
+/// every machine. Throws UserError where a size, padding or alignment is negative (alignment: or zero), a
+/// lifetime runs backwards, sizes add up to 2^63 or more, or fixed offsets are negative, misaligned or
+/// overlap; CompileError where no packing within the capacity exists or none was found.
 Packing pack(std::span<const PackBuffer> buffers, const PackOptions& options = {});
 
 }  // namespace wafer::inline v0

@@ -36,20 +36,18 @@ TreeTerms closed_terms(Index cores, LineTree tree) {
       return terms;
     }
     case LineTree::star:
-    case LineTree::automatic: break;
+    case LineTree::automatic:
+    case LineTree::streamed: break;
   }
   throw InternalError("a tree without closed terms");
 }
 
-/// A ring of n >= 1 cores through which each piece of at most `piece` wavelets goes once, and each core
-/// handles `at_once` of them a step.
-double ring_cycles(Index n, Index hops_a_step, Index piece, double pace, double at_once,
-                   const Machine& machine) {
+/// A ring of n >= 1 cores through which each piece of at most `piece` wavelets goes once.
+double ring_cycles(Index n, Index hops_a_step, Index piece, double pace, const Machine& machine) {
   if (n == 1) return 0;
   // Of an interleaved ring of a line, every way but one has two links; the two at the ends have one.
   const double hops = to_double(hops_a_step * (n - 1) - (hops_a_step - 1));
-  return to_double(n - 1) * (to_double(piece) * pace * at_once + machine.stage_cycles()) +
-         hops * machine.hop_cycles;
+  return to_double(n - 1) * (to_double(piece) * pace + machine.stage_cycles()) + hops * machine.hop_cycles;
 }
 
 /// Routes of closed forms, phase by phase.
@@ -64,16 +62,17 @@ class Model {
       case CollectiveKind::send: return flood_along(area_.columns - 1, area_.rows - 1);
       case CollectiveKind::broadcast: return flood(root);
       case CollectiveKind::reduce: return reduce(root);
-      case CollectiveKind::scatter:
-      case CollectiveKind::gather: return pieces(root);
+      case CollectiveKind::scatter: return pieces(root, true);
+      case CollectiveKind::gather: return pieces(root, false);
       case CollectiveKind::all_reduce:
         if (method_.algorithm == Algorithm::trees || method_.algorithm == Algorithm::snake)
           return reduce(root) + flood(root);
         return rings(machine_.pace()) + rings(machine_.link_cycles);
       case CollectiveKind::reduce_scatter:
-        return method_.algorithm == Algorithm::trees ? reduce(root) + pieces(root) : rings(machine_.pace());
+        return method_.algorithm == Algorithm::trees ? reduce(root) + pieces(root, true)
+                                                     : rings(machine_.pace());
       case CollectiveKind::all_gather:
-        return method_.algorithm == Algorithm::direct ? pieces(root) + flood(root)
+        return method_.algorithm == Algorithm::direct ? pieces(root, false) + flood(root)
                                                       : rings(machine_.link_cycles);
     }
     return 0;
@@ -101,23 +100,36 @@ class Model {
                          machine_);
   }
 
-  /// One piece for each core but the root over the root's ramp; the furthest are sent first and come last.
-  double pieces(Core root) const {
-    if (area_.cores() == 1) return 0;
-    const Index columns =
-        std::max(root.column - area_.column, area_.column + area_.columns - 1 - root.column);
-    const Index rows = std::max(root.row - area_.row, area_.row + area_.rows - 1 - root.row);
-    const Index others = request_.wavelets - piece_of(request_, root).count;
-    const Index furthest =
-        piece_of(request_, {root.row == area_.row ? area_.row + area_.rows - 1 : area_.row,
-                            root.column == area_.column ? area_.column + area_.columns - 1 : area_.column})
-            .count;
-    if (others == 0) return 0;
-    const double core = to_double(others) * machine_.link_cycles + machine_.hop_cycles;
-    const double way = to_double(furthest) * machine_.link_cycles +
-                       to_double(columns + rows) * machine_.hop_cycles +
-                       (columns > 0 && rows > 0 ? machine_.turn_cycles : 0);
-    return (furthest > 0 ? std::max(core, way) : core) + machine_.stage_cycles();
+  /// One piece for each core but the root over the root's ramp: scattered, the furthest goes first; gathered,
+  /// they come in the order in which their heads can be there. Piece by piece of distance and bend.
+  double pieces(Core root, bool scattered) const {
+    struct Group {
+      double head = 0;  // on its way, without ramps
+      Index wavelets = 0;
+    };
+    std::vector<Group> straight(static_cast<std::size_t>(area_.rows + area_.columns)), bent(straight.size());
+    for (Index row = area_.row; row < area_.row + area_.rows; ++row) {
+      for (Index column = area_.column; column < area_.column + area_.columns; ++column) {
+        const Index down = std::abs(row - root.row), along = std::abs(column - root.column);
+        if (down + along == 0) continue;
+        Group& group = (down > 0 && along > 0 ? bent : straight)[static_cast<std::size_t>(down + along)];
+        group.wavelets += piece_of(request_, {row, column}).count;
+        group.head = to_double(down + along) * machine_.hop_cycles +
+                     (down > 0 && along > 0 ? machine_.turn_cycles : 0);
+      }
+    }
+    straight.insert(straight.end(), bent.begin(), bent.end());
+    std::erase_if(straight, [](const Group& group) { return group.wavelets == 0; });
+    std::stable_sort(straight.begin(), straight.end(), [&](const Group& a, const Group& b) {
+      return scattered ? a.head > b.head : a.head < b.head;
+    });
+    double cycles = 0, sent = 0;
+    for (const Group& group : straight) {
+      const double length = to_double(group.wavelets) * machine_.link_cycles;
+      sent += length;
+      cycles = scattered ? std::max(cycles, sent + group.head) : std::max(cycles, group.head) + length;
+    }
+    return cycles > 0 ? cycles + machine_.stage_cycles() : 0;
   }
 
   double rings(double pace) const {
@@ -125,18 +137,19 @@ class Model {
     const bool line = columns == 1 || rows == 1;
     if (method_.algorithm == Algorithm::buckets || line) {
       const Index piece = ceil_div(wavelets, columns);
-      return ring_cycles(columns, 2, piece, pace, 1, machine_) +
-             ring_cycles(rows, 2, ceil_div(piece, rows), pace, 1, machine_);
+      return ring_cycles(columns, 2, piece, pace, machine_) +
+             ring_cycles(rows, 2, ceil_div(piece, rows), pace, machine_);
     }
     const Index cores = area_.cores();
-    if (method_.algorithm == Algorithm::ring) {
-      const Index piece = ceil_div(ceil_div(wavelets, columns), rows);
-      return ring_cycles(cores, 1, piece, pace, 1, machine_);
-    }
-    // Both rings share a core's ramps.
-    const Index piece = ceil_div(ceil_div(wavelets, 2), cores);
-    const bool alone = wavelets < 2;
-    return ring_cycles(cores, 1, piece, pace, machine_.ports > 1 || alone ? 1 : 2, machine_);
+    if (method_.algorithm == Algorithm::ring)
+      return ring_cycles(cores, 1, ceil_div(ceil_div(wavelets, columns), rows), pace, machine_);
+    const Index half = ceil_div(wavelets, 2), piece = ceil_div(half, cores);
+    const double alone = ring_cycles(cores, 1, piece, pace, machine_);
+    if (machine_.ports > 1 || wavelets < 2) return alone;
+    // Both rings share a core's ramps, which change from one to the other twice in each step that has both.
+    const double both = to_double(cores - 1) * 2 * (to_double(piece) * pace + 2 * machine_.ramp_cycles);
+    const double met = std::min(1.0, to_double(half) / to_double(cores));
+    return both > alone ? alone + met * (both - alone) : alone;
   }
 
   const CollectiveRequest& request_;
@@ -161,11 +174,14 @@ double reduce_cycles(Index cores, Index root, LineTree tree, Index wavelets, con
   // The root takes what comes as one stream, of which the first has come one hop [H, and the hop].
   const double star = vector * to_double(cores - 1) + machine.hop_cycles + machine.stage_cycles();
   if (tree == LineTree::star) return star;
+  const bool between = before > 0 && after > 0;
+  if (tree == LineTree::streamed || (tree == LineTree::automatic && between))
+    return generate_trees(tree, cores, root, wavelets, machine).cycles;
   if (tree == LineTree::automatic) {
-    const TreeChoice choice = choose_tree(cores, root, wavelets, machine);
+    const TreeChoice choice = choose_limits(cores, wavelets, machine);
     return choice.limits.depth == 1 ? star : choice.cycles;
   }
-  if (before > 0 && after > 0)
+  if (between)
     return streamed_cycles(line_tree(tree, before + 1), line_tree(tree, after + 1), wavelets, machine);
   const TreeTerms terms = closed_terms(cores, tree);
   const double link =

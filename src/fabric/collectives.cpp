@@ -167,30 +167,27 @@ class Planner {
     }
     if (area.columns > 1) {
       const Index before = root.column - area.column, after = area.columns - 1 - before;
-      const Sides sides = sides_of(before, after, method_.along_rows);
+      const GeneratedTrees sides = sides_of(before, after, method_.along_rows);
       for (Index row = area.row; row < area.row + area.rows; ++row)
         sum({row, root.column}, before, after, Direction::west, sides, 0);
       builder_.end_phase("sum along rows");
     }
     if (area.rows > 1) {
       const Index before = root.row - area.row, after = area.rows - 1 - before;
-      const Sides sides = sides_of(before, after, method_.along_columns);
+      const GeneratedTrees sides = sides_of(before, after, method_.along_columns);
       sum(root, before, after, Direction::north, sides, area.columns > 1 ? kColumnColour : 0);
       builder_.end_phase("sum along the column");
     }
   }
 
-  struct Sides {
-    ReduceTree before, after;
-  };
-
-  Sides sides_of(Index before, Index after, LineTree tree) const {
-    if (tree != LineTree::automatic) return {line_tree(tree, before + 1), line_tree(tree, after + 1)};
-    const TreeLimits limits = choose_tree(before + 1 + after, before, request_.wavelets, machine_).limits;
-    return {tree_within(before + 1, limits), tree_within(after + 1, limits)};
+  GeneratedTrees sides_of(Index before, Index after, LineTree tree) const {
+    if (tree == LineTree::automatic || tree == LineTree::streamed)
+      return generate_trees(tree, before + 1 + after, before, request_.wavelets, machine_);
+    return {line_tree(tree, before + 1), line_tree(tree, after + 1), 0};
   }
 
-  void sum(Core root, Index before, Index after, Direction backward, const Sides& sides, int colour) {
+  void sum(Core root, Index before, Index after, Direction backward, const GeneratedTrees& sides,
+           int colour) {
     const CoreId id = builder_.traffic().id(root);
     builder_.add_tree({id, before + 1, backward}, sides.before, colour);
     builder_.add_tree({id, after + 1, opposite(backward)}, sides.after, colour);

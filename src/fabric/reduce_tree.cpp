@@ -29,6 +29,7 @@ std::string_view name_of(LineTree tree) {
     case LineTree::tree: return "tree";
     case LineTree::two_phase: return "two_phase";
     case LineTree::automatic: return "auto";
+    case LineTree::streamed: return "streamed";
   }
   return "?";
 }
@@ -42,9 +43,10 @@ ReduceTree line_tree(LineTree tree, Index cores) {
       const Index group = two_phase_group(cores);
       return tree_by(cores, [=](Index i) { return i % group != 0 ? i - 1 : i - group; });
     }
-    case LineTree::automatic: break;
+    case LineTree::automatic:
+    case LineTree::streamed: break;
   }
-  throw UserError("tree: an auto-generated one depends on wavelets and machine");
+  throw UserError("tree: a generated one depends on wavelets and machine");
 }
 
 Index two_phase_group(Index cores) {

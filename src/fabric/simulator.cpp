@@ -78,6 +78,7 @@ class Simulator {
     busy_until_.resize(cores_, 0);
     missing_.resize(traffic_.size());
     ready_.resize(traffic_.size(), 0);
+    pace_.resize(traffic_.size(), machine_.link_cycles);
     left_.resize(traffic_.size(), false);
     if (!values_.empty()) sent_.resize(traffic_.size());
     vector_ = values_.size() / cores_;
@@ -114,12 +115,12 @@ class Simulator {
     left_[id] = true;
     const auto route = traffic_.route(id);
     if (route.empty()) {
-      finish(id, message.from, event.time, event.time);
+      finish(id, message.from, event.time, event.time, 0);
       return;
     }
     const auto port = static_cast<std::size_t>(route.front().direction) % ports_;
-    const double start = enter(up_[message.from * ports_ + port], event.time, count_of(id), message.colour);
-    result_.cores[message.from].sending += count_of(id) * machine_.link_cycles;
+    const double start = enter(up_[message.from * ports_ + port], event.time, id);
+    result_.cores[message.from].sending += count_of(id) * pace_[id];
     if (!values_.empty()) {
       const float* from = vector_of(message.from) + message.first;
       sent_[id].values.assign(from, from + message.count);
@@ -129,9 +130,9 @@ class Simulator {
   }
 
   /// From when on the channel carries the message, which occupies it from then.
-  double enter(Channel& channel, double time, double wavelets, std::uint8_t colour) const {
+  double enter(Channel& channel, double time, MessageId id) const {
     const double start = std::max(time, channel.free);
-    channel = {start + wavelets * machine_.link_cycles, colour, true};
+    channel = {start + count_of(id) * pace_[id], traffic_.message(id).colour, true};
     return start;
   }
 
@@ -165,7 +166,7 @@ class Simulator {
     const Index stride = traffic_.stride(segment.direction);
     const auto core = static_cast<CoreId>(segment.start + event.hop * stride);
     const std::size_t link = core * std::size_t{4} + static_cast<std::size_t>(segment.direction);
-    const double start = enter(links_[link], event.time, count_of(id), message.colour);
+    const double start = enter(links_[link], event.time, id);
     LinkLoad& load = result_.links[link];
     load.wavelets += message.count;
     ++load.messages;
@@ -211,7 +212,7 @@ class Simulator {
     const Message& message = traffic_.message(id);
     const Delivery& delivery = traffic_.deliveries(id)[event.segment];
     const bool adds = delivery.combine == Combine::add;
-    const double pace = adds ? machine_.pace() : machine_.link_cycles;
+    const double pace = adds ? std::max(pace_[id], machine_.add_cycles) : pace_[id];
     Channel& ramp = down_[delivery.core * ports_ + event.hop % ports_];
     // What waits at the router on another colour comes after a round trip over the ramp.
     const double switched =
@@ -224,17 +225,18 @@ class Simulator {
     if (adds) load.computing += count_of(id) * machine_.add_cycles;
     if (!values_.empty()) push({start, 0, id, event.segment, 0, EventKind::take});
     const double head = start + machine_.ramp_cycles + machine_.op_cycles;
-    finish(id, delivery.core, head, head + length);
+    finish(id, delivery.core, head, head + length, pace);
   }
 
   /// A message has come to a core: its head at one time, all of it at another. Followers there may go.
-  void finish(MessageId id, CoreId core, double head, double tail) {
+  void finish(MessageId id, CoreId core, double head, double tail, double pace) {
     result_.finished[id] = std::max(result_.finished[id], tail);
     result_.cycles = std::max(result_.cycles, tail);
     for (const Need& follower : followers_.of(id)) {
       if (traffic_.message(follower.message).from != core) continue;
-      // One that follows wavelet by wavelet must not end before this one has.
-      const double last = tail - count_of(follower.message) * machine_.link_cycles;
+      // One that follows wavelet by wavelet is no faster, and must not end before this one has.
+      if (!follower.whole) pace_[follower.message] = std::max(pace_[follower.message], pace);
+      const double last = tail - count_of(follower.message) * pace_[follower.message];
       double& ready = ready_[follower.message];
       ready = std::max(ready, follower.whole ? tail : std::max(head, last));
       if (--missing_[follower.message] == 0) push({ready, 0, follower.message, 0, 0, EventKind::ready});
@@ -271,6 +273,7 @@ class Simulator {
   std::vector<double> busy_until_;                                 // of each core's computing
   std::vector<std::size_t> missing_;
   std::vector<double> ready_;
+  std::vector<double> pace_;  // cycles a wavelet, of each message
   std::vector<bool> left_;
   std::vector<Sent> sent_;  // on their way
   std::size_t gone_ = 0;

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: The wafer authors
 // SPDX-License-Identifier: Apache-2.0
-#include <wafer/core/shape.hpp>
+#include "fabric/tree_candidates.hpp"
+
 #include <wafer/error.hpp>
-#include <wafer/fabric/reduce_tree.hpp>
 
 #include <algorithm>
 #include <limits>
@@ -147,23 +147,16 @@ ReduceTree tree_within(Index cores, const TreeLimits& limits) {
   return tree;
 }
 
-namespace {
-
-struct Candidate {
-  TreeLimits limits;
-  double cycles = 0;  // by formula
-};
-
-/// What lies within this factor of the formula's least is timed, up to so many.
-constexpr double kSlackAtEnd = 1.05, kSlackBetween = 1.3;
-constexpr std::size_t kMostTimed = 200;
-
-/// The limits whose cheapest trees come near the least cycles by formula, that one first.
-std::vector<Candidate> candidates(Index links, int sides, double vector, const Machine& machine) {
+std::vector<TreeChoice> tree_candidates(Index cores, int sides, Index wavelets, double slack,
+                                        const Machine& machine) {
+  expect_cores(cores);
+  if (wavelets < 1) throw UserError("reduce: expected at least one wavelet, got " + std::to_string(wavelets));
+  if (cores == 1) return {TreeChoice{}};
+  const Index links = cores - 1;
+  const double vector = static_cast<double>(wavelets) * machine.pace();
   const double way = static_cast<double>(links) * machine.hop_cycles;
-  const double slack = sides == 1 ? kSlackAtEnd : kSlackBetween;
   double least = std::numeric_limits<double>::infinity();
-  std::vector<Candidate> found;
+  std::vector<TreeChoice> found;
   // More children than a free tree of two stages has use for serve the star alone.
   NodeCounts free(links, links, links);
   if (links > 1) free.deepen();
@@ -188,36 +181,13 @@ std::vector<Candidate> candidates(Index links, int sides, double vector, const M
     if (root > useful) break;
   }
   std::stable_sort(found.begin(), found.end(),
-                   [](const Candidate& a, const Candidate& b) { return a.cycles < b.cycles; });
-  std::erase_if(found, [&](const Candidate& candidate) { return candidate.cycles > least * slack; });
-  if (found.size() > kMostTimed) found.resize(kMostTimed);
+                   [](const TreeChoice& a, const TreeChoice& b) { return a.cycles < b.cycles; });
+  std::erase_if(found, [&](const TreeChoice& choice) { return choice.cycles > least * slack; });
   return found;
 }
 
-}  // namespace
-
-TreeChoice choose_tree(Index cores, Index root, Index wavelets, const Machine& machine) {
-  expect_cores(cores);
-  if (wavelets < 1 || root < 0 || root >= cores) {
-    throw UserError("reduce: expected at least one wavelet and a root among " + std::to_string(cores) +
-                    " cores, got " + std::to_string(wavelets) + " wavelets and root " + std::to_string(root));
-  }
-  TreeChoice best;
-  if (cores == 1) return best;
-  const Index before = root, after = cores - 1 - root;
-  const int sides = before > 0 && after > 0 ? 2 : 1;
-  const double vector = static_cast<double>(wavelets) * machine.pace();
-  const std::vector<Candidate> found = candidates(std::max(before, after), sides, vector, machine);
-  double fastest = std::numeric_limits<double>::infinity();
-  for (const Candidate& candidate : found) {
-    const double cycles = streamed_cycles(tree_within(before + 1, candidate.limits),
-                                          tree_within(after + 1, candidate.limits), wavelets, machine);
-    if (cycles >= fastest) continue;
-    fastest = cycles;
-    best.limits = candidate.limits;
-  }
-  best.cycles = sides == 1 ? found.front().cycles : fastest;
-  return best;
+TreeChoice choose_limits(Index cores, Index wavelets, const Machine& machine) {
+  return tree_candidates(cores, 1, wavelets, 1, machine).front();
 }
 
 double reduce_bound(Index cores, Index wavelets, const Machine& machine) {

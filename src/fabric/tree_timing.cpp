@@ -68,8 +68,8 @@ class TreeTiming {
       const double free = i == 0 ? 0 : start + length + (switches ? 2 * machine_.ramp_cycles : 0);
       start = std::max(arrivals[i].time, free);
     }
-    const double head = start + machine_.ramp_cycles + machine_.op_cycles, tail = head + length;
-    return {std::max(head, tail - wavelets_ * machine_.link_cycles), tail};
+    const double head = start + machine_.ramp_cycles + machine_.op_cycles;
+    return {head, head + length};
   }
 
   double wavelets_;

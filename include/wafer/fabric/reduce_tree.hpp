@@ -16,10 +16,11 @@ enum class LineTree : std::uint8_t {
   chain,      ///< each to its neighbour
   tree,       ///< binomial: core i sends over its lowest set bit
   two_phase,  ///< chains in groups of two_phase_group(cores), then a chain of the groups' first cores
-  automatic   ///< generated for the cores, the wavelets and the machine (choose_tree)
+  automatic,  ///< auto-generated [H] for the cores, the wavelets and the machine: choose_limits
+  streamed    ///< the fastest by time, wavelet by wavelet: generate_trees
 };
-inline constexpr LineTree kLineTrees[] = {LineTree::star, LineTree::chain, LineTree::tree,
-                                          LineTree::two_phase, LineTree::automatic};
+inline constexpr LineTree kLineTrees[] = {LineTree::star,      LineTree::chain,     LineTree::tree,
+                                          LineTree::two_phase, LineTree::automatic, LineTree::streamed};
 std::string_view name_of(LineTree tree);
 
 /// Who sends to whom when cores 0 … n-1 of a line are summed into core 0. A pre-order tree: parents[i] < i,
@@ -40,7 +41,8 @@ struct TreeTerms {
 };
 TreeTerms terms_of(const ReduceTree& tree);
 
-/// Of n cores. Throws UserError for n < 1 or above 2^31, or `automatic`, which depends on more than that.
+/// Of n cores. Throws UserError for n < 1 or above 2^31, and for `automatic` and `streamed`,
+/// which depend on more than that.
 ReduceTree line_tree(LineTree tree, Index cores);
 /// floor(sqrt(cores)) [H]
 Index two_phase_group(Index cores);
@@ -70,16 +72,23 @@ std::vector<std::uint8_t> colours_of(const ReduceTree& tree);
 double streamed_cycles(const ReduceTree& before, const ReduceTree& after, Index wavelets,
                        const Machine& machine);
 
-/// The auto-generated tree of a line's cores around its root.
+/// The least of max(B C, B E / (n-1) + n-1) + k D over all pre-order trees [H], with the machine's constants,
+/// and limits whose tree_within reaches it.
 struct TreeChoice {
-  TreeLimits limits;  ///< of each side
-  double cycles = 0;  ///< modelled
+  TreeLimits limits;
+  double cycles = 0;
 };
-/// With the root at an end: `cycles` are the least of max(B C, B E / (n-1) + n-1) + k D over all pre-order
-/// trees [H], with the machine's constants, and the limits those of the tree that streams fastest of all
-/// within 5 % of that. With sides before and after: the tree that streams fastest of those of least
-/// max(B C, B (busiest link + 1), B E / (n-1) + L) + k D, and its streamed cycles.
-TreeChoice choose_tree(Index cores, Index root, Index wavelets, const Machine& machine);
+TreeChoice choose_limits(Index cores, Index wavelets, const Machine& machine);
+
+/// The trees of a line around its root, which is the first core of both. `streamed`: those that stream
+/// fastest of all that are near the least of choose_limits and of those made for it. `automatic`: of the
+/// former (within 5 %, or 30 % of a like formula between two sides) alone, unless none is as fast as the
+/// formula says.
+struct GeneratedTrees {
+  ReduceTree before, after;
+  double cycles = 0;  ///< streamed
+};
+GeneratedTrees generate_trees(LineTree tree, Index cores, Index root, Index wavelets, const Machine& machine);
 
 /// Lower bound of the cycles of any reduce of `wavelets` on a line of `cores` [H]:
 /// max(B, min over D of B E*(n, D) / (n-1) + n-1 + k D).

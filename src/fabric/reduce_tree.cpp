@@ -9,10 +9,14 @@ namespace wafer::inline v0 {
 
 namespace {
 
-template <class ParentOf>
-ReduceTree tree_by(Index cores, ParentOf parent_of) {
+void expect_cores(Index cores) {
   if (cores < 1 || cores > (Index{1} << 31))
     throw UserError("tree: expected 1 to 2^31 cores, got " + std::to_string(cores));
+}
+
+template <class ParentOf>
+ReduceTree tree_by(Index cores, ParentOf parent_of) {
+  expect_cores(cores);
   ReduceTree tree;
   tree.parents.reserve(static_cast<std::size_t>(cores));
   tree.parents.push_back(-1);
@@ -50,6 +54,7 @@ ReduceTree line_tree(LineTree tree, Index cores) {
 }
 
 Index two_phase_group(Index cores) {
+  expect_cores(cores);
   Index group = 1;
   while ((group + 1) * (group + 1) <= cores) ++group;
   return group;

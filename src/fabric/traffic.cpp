@@ -172,6 +172,7 @@ class TrafficCheck {
 
 void Traffic::check(const Machine& machine) const {
   machine.check();
+  if (rows_ < 1) throw UserError("traffic: expected a mesh of at least one core, got none");
   if (machine.rows < rows_ || machine.columns < columns_) {
     throw UserError("traffic: expected a machine of at least " + std::to_string(rows_) + " x " +
                     std::to_string(columns_) + " cores, got " + std::to_string(machine.rows) + " x " +

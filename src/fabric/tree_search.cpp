@@ -20,7 +20,7 @@ void expect_cores(Index cores) {
 /// many messages of others on the link before them. Grows by one stage at a time.
 class NodeCounts {
  public:
-  NodeCounts(Index nodes, Index root_arity, Index arity) : nodes_(nodes), arity_(arity) {
+  NodeCounts(Index nodes, Index root_arity, Index arity) : nodes_(nodes), arity_(std::min(arity, nodes)) {
     const auto sums = static_cast<std::size_t>(std::min(root_arity, nodes));
     longest_.assign(sums, 1);
     all_ = longest_;

@@ -44,7 +44,7 @@ TreeTerms terms_of(const ReduceTree& tree);
 /// Of n cores. Throws UserError for n < 1 or above 2^31, and for `automatic` and `streamed`,
 /// which depend on more than that.
 ReduceTree line_tree(LineTree tree, Index cores);
-/// floor(sqrt(cores)) [H]
+/// floor(sqrt(cores)) [H]. Throws UserError as line_tree.
 Index two_phase_group(Index cores);
 
 /// Limits of a tree: children of the root, of every other core, and dependent stages.

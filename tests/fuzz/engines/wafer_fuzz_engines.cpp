@@ -24,9 +24,8 @@
 namespace {
 
 constexpr fuzz::Engine kEngines[] = {
-    {"packer", fuzz::run_packer},
-    {"collectives", fuzz::run_collectives},
-    {"simulator", fuzz::run_simulator},
+    {"packer", fuzz::run_packer},           {"trees", fuzz::run_trees},
+    {"collectives", fuzz::run_collectives}, {"simulator", fuzz::run_simulator},
     {"pipeline", fuzz::run_pipeline},
 };
 constexpr int kMostFaults = 5;

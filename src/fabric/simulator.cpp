@@ -40,6 +40,8 @@ struct Waiting {
   std::uint8_t colour = 0;
 };
 
+constexpr std::size_t kColours = 256;  // more than any machine's
+
 class Simulator {
  public:
   Simulator(const Traffic& traffic, const Machine& machine, std::span<float> values)
@@ -166,7 +168,7 @@ class Simulator {
     const Index stride = traffic_.stride(segment.direction);
     const auto core = static_cast<CoreId>(segment.start + event.hop * stride);
     const std::size_t link = core * std::size_t{4} + static_cast<std::size_t>(segment.direction);
-    const double start = enter(links_[link], event.time, id);
+    const double start = enter(links_[link], std::max(event.time, held_until(link, message.colour)), id);
     LinkLoad& load = result_.links[link];
     load.wavelets += message.count;
     ++load.messages;
@@ -219,6 +221,7 @@ class Simulator {
         ramp.used && ramp.colour != message.colour ? ramp.free + 2 * machine_.ramp_cycles : ramp.free;
     const double start = std::max(event.time, switched);
     const double length = count_of(id) * pace;
+    if (start > event.time) hold(id, start + length);
     ramp = {start + length, message.colour, true};
     CoreLoad& load = result_.cores[delivery.core];
     load.receiving += length;
@@ -226,6 +229,28 @@ class Simulator {
     if (!values_.empty()) push({start, 0, id, event.segment, 0, EventKind::take});
     const double head = start + machine_.ramp_cycles + machine_.op_cycles;
     finish(id, delivery.core, head, head + length, pace);
+  }
+
+  /// What stands before a ramp holds its colour on the links behind it, since routers keep next to nothing,
+  /// until its last wavelet has passed there on the way to come down the ramp at `until`.
+  void hold(MessageId id, double until) {
+    if (traffic_.deliveries(id).size() > 1) return;  // copies part at routers
+    Index left = 0;
+    for (const Segment& segment : traffic_.route(id)) left += segment.hops;
+    for (const Segment& segment : traffic_.route(id)) {
+      const Index stride = traffic_.stride(segment.direction);
+      for (Index hop = 0, at = segment.start; hop < segment.hops; ++hop, at += stride, --left) {
+        const auto link = static_cast<std::size_t>(at) * 4 + static_cast<std::size_t>(segment.direction);
+        double& held = held_[link * kColours + traffic_.message(id).colour];
+        held = std::max(held, until - static_cast<double>(left) * machine_.hop_cycles);
+      }
+    }
+  }
+
+  double held_until(std::size_t link, std::uint8_t colour) const {
+    if (held_.empty()) return 0;
+    const auto at = held_.find(link * kColours + colour);
+    return at == held_.end() ? 0 : at->second;
   }
 
   /// A message has come to a core: its head at one time, all of it at another. Followers there may go.
@@ -270,6 +295,7 @@ class Simulator {
   std::size_t vector_ = 0;  // values of one core
   std::vector<Channel> links_, up_, down_;
   std::unordered_map<std::size_t, std::vector<Waiting>> waiting_;  // by link
+  std::unordered_map<std::size_t, double> held_;                   // by link and colour
   std::vector<double> busy_until_;                                 // of each core's computing
   std::vector<std::size_t> missing_;
   std::vector<double> ready_;

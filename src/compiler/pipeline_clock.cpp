@@ -187,15 +187,15 @@ class Clock {
   TimedAction timed(Index lane, const PipelineAction& a) const {
     const Index part = schedule_.part_of(lane, a.chunk);
     const PipelineDurations& d = schedule_.request.durations_of(part);
-    const auto before = [](const std::vector<std::int32_t>& links, Index k) {
+    const auto link_at = [](const std::vector<std::int32_t>& links, Index k) {
       return k >= 0 && k < static_cast<Index>(links.size()) ? links[static_cast<std::size_t>(k)] : kNone;
     };
     switch (a.work) {
-      case PipelineWork::forward: return {before(forward_, part - 1), before(forward_, part), d.forward};
+      case PipelineWork::forward: return {link_at(forward_, part - 1), link_at(forward_, part), d.forward};
       case PipelineWork::backward:
-        return {before(backward_, part + 1), before(backward_, part), d.input_gradient + d.weight_gradient};
+        return {link_at(backward_, part + 1), link_at(backward_, part), d.input_gradient + d.weight_gradient};
       case PipelineWork::input_gradient:
-        return {before(backward_, part + 1), before(backward_, part), d.input_gradient};
+        return {link_at(backward_, part + 1), link_at(backward_, part), d.input_gradient};
       case PipelineWork::weight_gradient: break;
     }
     return {kNone, kNone, d.weight_gradient};
@@ -218,6 +218,7 @@ class Clock {
           if (further == kNone || needs_.size() > lanes_.size())
             throw InternalError("a pipeline stage waits for what never comes");
         }
+        if (timed_ > kMostTimed) give_up();
       }
     }
     if (timed_ > kMostTimed) give_up();

@@ -127,6 +127,7 @@ std::vector<GeneratedTrees> streamed_trees(Index before, Index after, Index wave
 
 GeneratedTrees generate_trees(LineTree tree, Index cores, Index root, Index wavelets,
                               const Machine& machine) {
+  machine.check();
   if (cores < 1 || root < 0 || root >= cores || wavelets < 1) {
     throw UserError("reduce: expected at least one core and one wavelet and a root among the cores, got " +
                     std::to_string(cores) + " cores, " + std::to_string(wavelets) + " wavelets, root " +

@@ -187,10 +187,12 @@ std::vector<TreeChoice> tree_candidates(Index cores, int sides, Index wavelets, 
 }
 
 TreeChoice choose_limits(Index cores, Index wavelets, const Machine& machine) {
+  machine.check();
   return tree_candidates(cores, 1, wavelets, 1, machine).front();
 }
 
 double reduce_bound(Index cores, Index wavelets, const Machine& machine) {
+  machine.check();
   expect_cores(cores);
   if (wavelets < 1) throw UserError("reduce: expected at least one wavelet, got " + std::to_string(wavelets));
   if (cores == 1) return 0;

@@ -66,6 +66,8 @@ ReduceTree tree_within(Index cores, const TreeLimits& limits);
 /// they have share one: their streams join into one. The root's own, 2, is not used there.
 std::vector<std::uint8_t> colours_of(const ReduceTree& tree);
 
+// All that take a machine throw UserError as Machine::check.
+
 /// Cycles of a sum into the first core of `before` and of `after`, which is one core between two sides (one
 /// core alone: no side), followed wavelet by wavelet: when each core's head leaves, and when its ramp is free
 /// for the next child. All but messages that meet on links.

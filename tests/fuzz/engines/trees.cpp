@@ -81,6 +81,22 @@ std::string check_generated(const Draft& d, const Machine& machine) {
   return "";
 }
 
+// verify() looks at any parents, and what it accepts has terms.
+void tamper(Random& random, Index cores) {
+  ReduceTree tree = line_tree(LineTree::tree, cores);
+  if (random.chance(0.1)) tree.parents.clear();
+  for (Index times = random.between(1, 3); times > 0 && !tree.parents.empty(); --times) {
+    Index& parent = tree.parents[static_cast<std::size_t>(random.below(tree.cores()))];
+    parent = random.chance(0.5) ? random.below(cores) : hostile(random);
+  }
+  try {
+    tree.verify();
+  } catch (const Error&) {
+    return;
+  }
+  terms_of(tree);
+}
+
 }  // namespace
 
 void run_trees(Random& random, Result& result) {
@@ -96,7 +112,6 @@ void run_trees(Random& random, Result& result) {
               std::to_string(d.limits.root_arity) + " " + std::to_string(d.limits.arity) + " " +
               std::to_string(d.limits.depth) + "; " + text_of(machine));
   try {
-    machine.check();
     const Index group = two_phase_group(d.cores);
     if (group * group > d.cores || (group + 1) * (group + 1) <= d.cores) result.fault = "no square root";
     const TreeChoice choice = choose_limits(d.cores, d.wavelets, machine);
@@ -106,6 +121,7 @@ void run_trees(Random& random, Result& result) {
       result.fault = "a bound of " + std::to_string(bound) + " above " + std::to_string(choice.cycles);
     if (result.fault.empty()) result.fault = check_within(d);
     if (result.fault.empty()) result.fault = check_generated(d, machine);
+    tamper(random, d.cores);
   } catch (const InternalError&) {
     throw;
   } catch (const Error& error) {

@@ -4,6 +4,7 @@
 #include <wafer/fabric/collective_cost.hpp>
 #include <wafer/fabric/collectives.hpp>
 #include <wafer/fabric/simulator.hpp>
+#include <wafer/report/collective.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -114,6 +115,7 @@ std::string run_values(Random& random, const Collective& collective, const Machi
     for (Index i = 0; i < length; ++i) values[static_cast<std::size_t>(core * length + i)] = value(core, i);
   const Simulation simulation = simulate(traffic, machine, values);
   if (!(simulation.cycles >= 0)) return "simulated cycles " + std::to_string(simulation.cycles);
+  if (random.chance(0.1) && collective_svg(collective, simulation).empty()) return "nothing to show";
   const Wanted wanted(r, traffic.columns());
   for (int times = 0; times < 5; ++times) {
     const Index i = random.below(length);

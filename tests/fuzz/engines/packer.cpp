@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <wafer/compiler/packer.hpp>
 #include <wafer/error.hpp>
+#include <wafer/report/packing.hpp>
 
 #include <algorithm>
 
@@ -138,6 +139,7 @@ void run_packer(Random& random, Result& result) {
   packing.verify(buffers);
   if (packing.height < packing.max_live) result.fault = "lower than the bound";
   if (options.capacity && packing.height > *options.capacity) result.fault = "higher than the capacity";
+  if (random.chance(0.2) && packing_svg(buffers, packing).empty()) result.fault = "nothing to show";
   if (result.fault.empty() && random.chance(0.2)) result.fault = check_again(buffers, options, packing);
   tamper(random, packing);
   try {

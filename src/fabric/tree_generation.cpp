@@ -19,6 +19,9 @@ constexpr Index kMostCycles = 60'000;
 constexpr double kSlackAtEnd = 1.05, kSlackBetween = 1.3;
 constexpr std::size_t kMostTimed = 200;
 
+/// An auto-generated tree this much slower than its formula says gives way to any faster streamed one.
+constexpr double kTooSlow = 1.08;
+
 /// In whole cycles, rounded up.
 struct StreamTimes {
   Index stage = 0, hop = 0;
@@ -149,10 +152,12 @@ GeneratedTrees generate_trees(LineTree tree, Index cores, Index root, Index wave
     if (cycles < best.cycles) best = {std::move(a), std::move(b), cycles};
   }
   if (automatic && sides == 2) return best;
+  const double formula = found.front().cycles;
+  const bool too_slow = best.cycles > kTooSlow * formula;
   for (GeneratedTrees& trees : streamed_trees(before, after, wavelets, machine)) {
     trees.cycles = streamed_cycles(trees.before, trees.after, wavelets, machine);
-    const bool as_fast = trees.cycles < found.front().cycles;
-    if (trees.cycles < best.cycles && !(automatic && as_fast)) best = std::move(trees);
+    const bool allowed = !automatic || too_slow || trees.cycles >= formula;
+    if (allowed && trees.cycles < best.cycles) best = std::move(trees);
   }
   return best;
 }

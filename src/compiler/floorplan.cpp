@@ -1,0 +1,300 @@
+// SPDX-FileCopyrightText: The wafer authors
+// SPDX-License-Identifier: Apache-2.0
+#include <wafer/compiler/floorplan.hpp>
+
+#include "compiler/floorplan_search.hpp"
+
+#include <wafer/error.hpp>
+
+#include <algorithm>
+#include <limits>
+#include <optional>
+#include <string>
+
+namespace wafer::inline v0 {
+
+namespace {
+
+constexpr Index kLongestMesh = 4096;
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr Index kVectorGain = 8;    // points of curves that cost as much as one unit of effort in a table
+constexpr std::size_t kLevels = 4;  // times for which connections are shortened
+constexpr std::size_t kTinyKernels = 5;
+constexpr Index kTinyMesh = 64, kEffortOfPlace = 20;
+
+std::string name_of(std::size_t kernel) { return "floor plan: kernel " + std::to_string(kernel); }
+
+bool is_measure(double value) { return value >= 0 && value < kInfinity; }
+
+void check(const FloorRequest& request) {
+  if (request.rows < 1 || request.columns < 1 || request.rows > kLongestMesh ||
+      request.columns > kLongestMesh) {
+    throw UserError("floor plan: expected a mesh of 1 to " + std::to_string(kLongestMesh) +
+                    " rows and columns, got " + std::to_string(request.rows) + " x " +
+                    std::to_string(request.columns));
+  }
+  if (!is_measure(request.time_weight) || !is_measure(request.length_weight) || !(request.time_slack >= 0))
+    throw UserError("floor plan: expected weights and a time slack of at least 0");
+  if (request.memory_limit < 0) throw UserError("floor plan: the memory limit is negative");
+  for (std::size_t k = 0; k < request.kernels.size(); ++k) {
+    for (const KernelShape& shape : request.kernels[k].shapes) {
+      if (shape.height < 1 || shape.width < 1 || shape.memory < 0 || !is_measure(shape.time)) {
+        throw UserError(name_of(k) +
+                        ": expected a positive height and width, a finite time and a memory of at " +
+                        "least 0, got " + std::to_string(shape.height) + " x " + std::to_string(shape.width) +
+                        ", time " + std::to_string(shape.time) + ", memory " + std::to_string(shape.memory));
+      }
+    }
+  }
+  const auto kernels = static_cast<std::int32_t>(request.kernels.size());
+  for (std::size_t c = 0; c < request.connections.size(); ++c) {
+    const FloorConnection& connection = request.connections[c];
+    if (connection.from < 0 || connection.from >= kernels || connection.to < 0 || connection.to >= kernels ||
+        !is_measure(connection.weight)) {
+      throw UserError("floor plan: connection " + std::to_string(c) + " goes from kernel " +
+                      std::to_string(connection.from) + " to " + std::to_string(connection.to) + " of " +
+                      std::to_string(kernels) + " with weight " + std::to_string(connection.weight));
+    }
+  }
+  for (std::size_t f = 0; f < request.faulty.size(); ++f) {
+    const FloorRectangle& r = request.faulty[f];
+    if (r.row < 0 || r.column < 0 || r.height < 1 || r.width < 1 || r.height > request.rows - r.row ||
+        r.width > request.columns - r.column || r.row >= request.rows || r.column >= request.columns) {
+      throw UserError("floor plan: faulty rectangle " + std::to_string(f) + " at row " +
+                      std::to_string(r.row) + ", column " + std::to_string(r.column) + ", " +
+                      std::to_string(r.height) + " x " + std::to_string(r.width) + ", is not on the mesh");
+    }
+  }
+}
+
+Index working_cores(const FloorRequest& request) {
+  std::vector<char> works(static_cast<std::size_t>(request.rows * request.columns), 1);
+  for (const FloorRectangle& fault : request.faulty) {
+    for (Index r = fault.row; r < fault.row + fault.height; ++r) {
+      const auto row = works.begin() + r * request.columns + fault.column;
+      std::fill(row, row + fault.width, char{0});
+    }
+  }
+  return std::count(works.begin(), works.end(), 1);
+}
+
+/// Cores that the kernels need when none may take longer than this; -1: some kernel cannot be so fast.
+Index area_at(const FloorOptions& options, double time) {
+  Index sum = 0;
+  for (const std::vector<FloorOption>& of_kernel : options) {
+    Index least = std::numeric_limits<Index>::max();
+    for (const FloorOption& option : of_kernel) {
+      if (option.time <= time) least = std::min(least, option.height * option.width);
+    }
+    if (least == std::numeric_limits<Index>::max()) return -1;
+    sum += least;
+  }
+  return sum;
+}
+
+class Planner {
+ public:
+  explicit Planner(const FloorRequest& request)
+      : request_(request), regions_(free_regions(request)), cores_(working_cores(request)) {
+    best_.score = kInfinity;
+    for (std::size_t k = 0; k < request.kernels.size(); ++k) {
+      options_.push_back(floor_options(request.kernels[k], request));
+      if (options_.back().empty()) {
+        throw CompileError(
+            name_of(k) + ": none of its " + std::to_string(request.kernels[k].shapes.size()) +
+            " shapes fits in " + std::to_string(request.rows) + " x " + std::to_string(request.columns) +
+            " cores" +
+            (request.memory_limit > 0 ? " and " + std::to_string(request.memory_limit) + " of memory" : ""));
+      }
+      for (const FloorOption& option : options_.back()) times_.push_back(option.time);
+    }
+    std::sort(times_.begin(), times_.end());
+    times_.erase(std::unique(times_.begin(), times_.end()), times_.end());
+    order_ = floor_order(request);
+  }
+
+  FloorPlan run() {
+    const std::size_t bound = bound_level();
+    std::size_t level = fastest_level(bound);
+    if (level < times_.size()) {
+      level = reorder(bound, level);
+      shorten(level);
+    }
+    if (options_.size() <= kTinyKernels && request_.rows * request_.columns <= kTinyMesh) try_everything();
+    if (best_.kernels.size() != options_.size() && !options_.empty()) {
+      throw CompileError("floor plan: no legal places were found for " + std::to_string(options_.size()) +
+                         " kernels, which need at least " + std::to_string(area_at(options_, times_.back())) +
+                         " of " + std::to_string(cores_) + " working cores");
+    }
+    best_.time_bound = times_[bound];
+    best_.utilisation = utilisation();
+    return std::move(best_);
+  }
+
+ private:
+  /// The least time at which the kernels' cores are not more than there are.
+  std::size_t bound_level() const {
+    const auto fits = [&](double time) {
+      const Index area = area_at(options_, time);
+      return area >= 0 && area <= cores_;
+    };
+    const auto found = std::partition_point(times_.begin(), times_.end(), [&](double t) { return !fits(t); });
+    if (found == times_.end()) {
+      throw CompileError("floor plan: the kernels need at least " +
+                         std::to_string(area_at(options_, times_.back())) + " cores, " +
+                         std::to_string(cores_) + " work");
+    }
+    return static_cast<std::size_t>(found - times_.begin());
+  }
+
+  /// By how many cores the best plan in the order at hand is too long.
+  Index overflow_at(std::size_t level) {
+    Index points = 0;
+    if (!shapes_ || shapes_->time != times_[level]) shapes_.emplace(request_, options_, times_[level]);
+    const Index over = slice_in_order(*shapes_, order_, regions_, nullptr, points);
+    used_ += points / kVectorGain;
+    return over;
+  }
+
+  /// The first time for which the order has a plan, at or behind `low`; as many as there are where none has.
+  std::size_t fastest_level(std::size_t low) {
+    std::size_t step = 1, high = low;
+    while (overflow_at(high) > 0) {
+      if (high + 1 == times_.size()) return times_.size();
+      low = high + 1;
+      high = std::min(high + step, times_.size() - 1);
+      step *= 2;
+    }
+    while (low < high) {
+      const std::size_t middle = low + (high - low) / 2;
+      if (overflow_at(middle) > 0) {
+        low = middle + 1;
+      } else {
+        high = middle;
+      }
+    }
+    return low;
+  }
+
+  /// Changes the order a little, again and again, for a faster plan.
+  std::size_t reorder(std::size_t bound, std::size_t level) {
+    const std::size_t n = order_.size();
+    if (n < 2) return level;
+    FloorRandom random(1);
+    const Index most = request_.effort * 3 / 10;
+    std::vector<std::int32_t> best_order = order_;
+    Index over = level > bound ? overflow_at(level - 1) : 0;
+    while (used_ < most && level > bound) {
+      const std::vector<std::int32_t> old = order_;
+      for (std::int32_t moves = random.below(2); moves >= 0; --moves) {
+        const auto from = order_.begin() + random.below(n);
+        const std::int32_t kernel = *from;
+        const auto far = std::min<std::size_t>(n - 1, 4);
+        const Index to =
+            std::clamp<Index>((from - order_.begin()) + random.below(2 * far + 1) - static_cast<Index>(far),
+                              0, static_cast<Index>(n) - 1);
+        order_.erase(from);
+        order_.insert(order_.begin() + to, kernel);
+      }
+      const Index now = overflow_at(level - 1);
+      if (now > over) {
+        order_ = old;
+        continue;
+      }
+      over = now;
+      while (over == 0) {
+        best_order = order_;
+        if (--level == bound) break;
+        over = overflow_at(level - 1);
+      }
+    }
+    order_ = best_order;
+    return level;
+  }
+
+  /// Shortens connections at this time and at some that are a little longer.
+  void shorten(std::size_t level) {
+    const double limit = std::min(times_[level] * (1 + request_.time_slack), times_.back());
+    const std::size_t last =
+        static_cast<std::size_t>(std::upper_bound(times_.begin(), times_.end(), limit) - times_.begin()) - 1;
+    const Index effort = std::max<Index>(request_.effort - used_, 0) / static_cast<Index>(kLevels);
+    std::size_t previous = times_.size();
+    for (std::size_t k = 0; k < kLevels; ++k) {
+      const std::size_t at = level + (last - level) * k / (kLevels - 1);
+      if (at == previous) continue;
+      previous = at;
+      const FloorShapes shapes(request_, options_, times_[at]);
+      SlicingForest forest(request_, regions_);
+      Index points = 0;
+      if (slice_in_order(shapes, order_, regions_, &forest, points) > 0) continue;
+      forest.set_shapes(shapes);
+      FloorPlan plan;
+      forest.place(plan.kernels);
+      plan = floor_plan_of(request_, std::move(plan.kernels));
+      if (request_.length_weight > 0 && !request_.connections.empty()) {
+        anneal_length(request_, shapes, forest, effort, k, plan);
+        settle(request_, shapes, effort / 8, plan);
+      }
+      fastest_ = std::min(fastest_, plan.time);
+      if (plan.score < best_.score) best_ = std::move(plan);
+    }
+  }
+
+  /// First the fastest plan, then the best score among those that are hardly slower.
+  void try_everything() {
+    const Index nodes = request_.effort / kEffortOfPlace;
+    FloorRequest time_only = request_;
+    time_only.time_weight = 1;
+    time_only.length_weight = 0;
+    FloorPlan fastest;
+    fastest.score = kInfinity;
+    try_all(time_only, options_, kInfinity, nodes / 2, fastest);
+    if (fastest.kernels.size() != options_.size()) return;
+    if (fastest.time < fastest_) {
+      fastest_ = fastest.time;
+      if (best_.time > fastest_ * (1 + request_.time_slack)) best_.score = kInfinity;
+      const FloorPlan plan = floor_plan_of(request_, std::move(fastest.kernels));
+      if (plan.score < best_.score) best_ = plan;
+    }
+    try_all(request_, options_, fastest_ * (1 + request_.time_slack), nodes / 2, best_);
+  }
+
+  double utilisation() const {
+    Index taken = 0;
+    for (const FloorPlan::Kernel& kernel : best_.kernels) taken += kernel.place.height * kernel.place.width;
+    return cores_ == 0 ? 0 : static_cast<double>(taken) / static_cast<double>(cores_);
+  }
+
+  const FloorRequest& request_;
+  std::vector<FloorRectangle> regions_;
+  Index cores_;
+  FloorOptions options_;
+  std::vector<double> times_;
+  std::vector<std::int32_t> order_;
+  std::optional<FloorShapes> shapes_;  // of the time looked at last
+  Index used_ = 0;
+  double fastest_ = kInfinity;  // of all plans that were found
+  FloorPlan best_;
+};
+
+}  // namespace
+
+FloorPlan floor_plan_of(const FloorRequest& request, std::vector<FloorPlan::Kernel> kernels) {
+  FloorPlan plan;
+  plan.kernels = std::move(kernels);
+  for (std::size_t k = 0; k < plan.kernels.size(); ++k) {
+    const auto shape = static_cast<std::size_t>(plan.kernels[k].shape);
+    plan.time = std::max(plan.time, request.kernels[k].shapes[shape].time);
+  }
+  plan.length = length_of(request, plan.kernels);
+  plan.score = request.time_weight * plan.time + request.length_weight * plan.length;
+  return plan;
+}
+
+FloorPlan plan_floor(const FloorRequest& request) {
+  check(request);
+  if (request.kernels.empty()) return {};
+  return Planner(request).run();
+}
+
+}  // namespace wafer::inline v0

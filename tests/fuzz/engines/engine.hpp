@@ -28,6 +28,7 @@ struct Engine {
 void run_pipeline(Random& random, Result& result);
 void run_packer(Random& random, Result& result);
 void run_floorplan(Random& random, Result& result);
+void run_files(Random& random, Result& result);
 void run_trees(Random& random, Result& result);
 void run_collectives(Random& random, Result& result);
 void run_simulator(Random& random, Result& result);

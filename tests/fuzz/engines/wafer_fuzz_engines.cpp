@@ -24,9 +24,13 @@
 namespace {
 
 constexpr fuzz::Engine kEngines[] = {
-    {"packer", fuzz::run_packer},       {"floorplan", fuzz::run_floorplan},
-    {"trees", fuzz::run_trees},         {"collectives", fuzz::run_collectives},
-    {"simulator", fuzz::run_simulator}, {"pipeline", fuzz::run_pipeline},
+    {"packer", fuzz::run_packer},
+    {"floorplan", fuzz::run_floorplan},
+    {"files", fuzz::run_files},
+    {"trees", fuzz::run_trees},
+    {"collectives", fuzz::run_collectives},
+    {"simulator", fuzz::run_simulator},
+    {"pipeline", fuzz::run_pipeline},
 };
 constexpr int kMostFaults = 5;
 constexpr std::uint64_t kEnoughCases = 1000;

@@ -164,10 +164,11 @@ bool has_even_side(const CoreArea& area) { return area.rows % 2 == 0 || area.col
 
 double reduce_cycles(Index cores, Index root, LineTree tree, Index wavelets, const Machine& machine) {
   machine.check();
-  if (cores < 1 || root < 0 || root >= cores || wavelets < 1) {
-    throw UserError("reduce: expected at least one core and one wavelet and a root among the cores, got " +
-                    std::to_string(cores) + " cores, " + std::to_string(wavelets) + " wavelets, root " +
-                    std::to_string(root));
+  if (cores < 1 || cores > (Index{1} << 31) || root < 0 || root >= cores || wavelets < 1) {
+    throw UserError(
+        "reduce: expected 1 to 2^31 cores, at least one wavelet and a root among the cores, got " +
+        std::to_string(cores) + " cores, " + std::to_string(wavelets) + " wavelets, root " +
+        std::to_string(root));
   }
   if (cores == 1) return 0;
   const Index before = root, after = cores - 1 - root;

@@ -183,9 +183,10 @@ std::string Collective::dump() const {
   MessageId id = 0;
   for (const Phase& phase : phases) {
     text += std::string(phase.name) + ":\n";
-    for (; id < phase.end; ++id) {
+    for (; id < phase.end && id < traffic.size(); ++id) {
       const Message& message = traffic.message(id);
       const auto deliveries = traffic.deliveries(id);
+      if (deliveries.empty()) continue;
       text += "  " + std::to_string(message.step) + ": " + text_of(traffic.place(message.from)) + " to " +
               text_of(traffic.place(deliveries.front().core));
       if (deliveries.size() > 1) text += " and " + std::to_string(deliveries.size() - 1) + " more";

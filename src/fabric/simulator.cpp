@@ -83,7 +83,7 @@ class Simulator {
     pace_.resize(traffic_.size(), machine_.link_cycles);
     left_.resize(traffic_.size(), false);
     if (!values_.empty()) sent_.resize(traffic_.size());
-    vector_ = values_.size() / cores_;
+    vector_ = cores_ > 0 ? values_.size() / cores_ : 0;
     for (MessageId id = 0; id < traffic_.size(); ++id) {
       missing_[id] = traffic_.needs(id).size();
       if (missing_[id] == 0) push({0, 0, id, 0, 0, EventKind::ready});
@@ -172,6 +172,7 @@ class Simulator {
     LinkLoad& load = result_.links[link];
     load.wavelets += message.count;
     ++load.messages;
+    load.busy += count_of(id) * pace_[id];
     load.most_queued = std::max(load.most_queued, 1);
     if (start > event.time) wait(link, event, start);
     result_.wavelet_hops += message.count;
@@ -320,7 +321,7 @@ Simulation simulate(const Traffic& traffic, const Machine& machine, std::span<fl
   traffic.check(machine);
   const auto cores = static_cast<std::size_t>(traffic.rows() * traffic.columns());
   const auto vector = static_cast<std::size_t>(traffic.vector_length());
-  if (!values.empty() && (values.size() % cores != 0 || values.size() / cores < vector)) {
+  if (!values.empty() && (cores == 0 || values.size() % cores != 0 || values.size() / cores < vector)) {
     throw UserError("simulate: expected values of at least " + std::to_string(vector) +
                     " wavelets for each of " + std::to_string(cores) + " cores, got " +
                     std::to_string(values.size()));

@@ -18,15 +18,16 @@ Traffic::Traffic(Index rows, Index columns) : rows_(rows), columns_(columns) {
 MessageId Traffic::add(const Message& message, std::span<const Segment> route,
                        std::span<const Delivery> deliveries, std::span<const Need> needs) {
   const auto id = static_cast<MessageId>(messages_.size());
+  if (columns_ == 0) throw UserError("traffic: expected a mesh before the first message, got none");
   if (message.first < 0 || message.count < 0 || !(message.work >= 0)) {
     throw UserError("traffic: expected a range of wavelets and work of 0 or more, got " +
                     std::to_string(message.count) + " wavelets from " + std::to_string(message.first) +
                     " and " + std::to_string(message.work) + " cycles in message " + std::to_string(id));
   }
-  Index times = 1 + static_cast<Index>(deliveries.size());
-  for (const Segment& segment : route) times += segment.hops;
-  carried_ = checked_add(carried_, checked_mul(times, message.count));
   vector_length_ = std::max(vector_length_, checked_add(message.first, message.count));
+  Index hops = 1;
+  for (const Segment& segment : route) hops += segment.hops;
+  wavelet_hops_ = checked_add(wavelet_hops_, checked_mul(message.count, hops));
   messages_.push_back(message);
   segments_.insert(segments_.end(), route.begin(), route.end());
   deliveries_.insert(deliveries_.end(), deliveries.begin(), deliveries.end());
@@ -172,7 +173,6 @@ class TrafficCheck {
 
 void Traffic::check(const Machine& machine) const {
   machine.check();
-  if (rows_ < 1) throw UserError("traffic: expected a mesh of at least one core, got none");
   if (machine.rows < rows_ || machine.columns < columns_) {
     throw UserError("traffic: expected a machine of at least " + std::to_string(rows_) + " x " +
                     std::to_string(columns_) + " cores, got " + std::to_string(machine.rows) + " x " +

@@ -9,7 +9,13 @@ namespace wafer::inline v0 {
 
 Followers::Followers(const Traffic& traffic) : first_(traffic.size() + 1, 0) {
   for (MessageId id = 0; id < traffic.size(); ++id) {
-    for (const Need& need : traffic.needs(id)) ++first_[need.message + 1];
+    for (const Need& need : traffic.needs(id)) {
+      if (need.message >= traffic.size()) {
+        throw UserError("traffic: " + traffic.text_of_message(id) + ": needs message " +
+                        std::to_string(need.message) + " of none");
+      }
+      ++first_[need.message + std::size_t{1}];
+    }
   }
   for (std::size_t i = 1; i < first_.size(); ++i) first_[i] += first_[i - 1];
   followers_.resize(first_.back());

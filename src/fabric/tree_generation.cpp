@@ -131,10 +131,11 @@ std::vector<GeneratedTrees> streamed_trees(Index before, Index after, Index wave
 GeneratedTrees generate_trees(LineTree tree, Index cores, Index root, Index wavelets,
                               const Machine& machine) {
   machine.check();
-  if (cores < 1 || root < 0 || root >= cores || wavelets < 1) {
-    throw UserError("reduce: expected at least one core and one wavelet and a root among the cores, got " +
-                    std::to_string(cores) + " cores, " + std::to_string(wavelets) + " wavelets, root " +
-                    std::to_string(root));
+  if (cores < 1 || cores > (Index{1} << 31) || root < 0 || root >= cores || wavelets < 1) {
+    throw UserError(
+        "reduce: expected 1 to 2^31 cores, at least one wavelet and a root among the cores, got " +
+        std::to_string(cores) + " cores, " + std::to_string(wavelets) + " wavelets, root " +
+        std::to_string(root));
   }
   const Index before = root + 1, after = cores - root;
   const int sides = before > 1 && after > 1 ? 2 : 1;

@@ -114,7 +114,8 @@ class CollectivePicture {
     const std::string colour = load.wavelets > 0 ? load_colour(0.25 + 0.75 * share) : "#dddddd";
     svg_.line(a.x + dx, a.y + dy, b.x + dx, b.y + dy, {.stroke = colour, .width = 1 + share * pitch_ * 0.08},
               text_of(from) + " to " + text_of(to) + ": " + std::to_string(load.wavelets) + " wavelets in " +
-                  std::to_string(load.messages) + " messages, waited " + whole(load.waited) + " cycles");
+                  std::to_string(load.messages) + " messages, busy " + whole(load.busy) +
+                  " cycles, waited for " + whole(load.waited));
   }
 
   void core(Core core) {

@@ -156,6 +156,7 @@ TEST_CASE("collective cost: bounds, and bad input") {
   CHECK(reduce_cycles(1, 0, LineTree::tree, 5, machine) == 0);
   CHECK_THROWS_AS(reduce_cycles(0, 0, LineTree::tree, 5, machine), UserError);
   CHECK_THROWS_AS(reduce_cycles(4, 4, LineTree::tree, 5, machine), UserError);
+  CHECK_THROWS_AS(reduce_cycles(Index{1} << 40, 0, LineTree::two_phase, 5, machine), UserError);
   CHECK_THROWS_AS(choose_method(request_of(CollectiveKind::reduce, {0, 0, 1, 4}, 0), machine), UserError);
   CHECK_THROWS_AS(modelled_cycles(request_of(CollectiveKind::reduce, {0, 0, 0, 4}, 1), {}, machine),
                   UserError);

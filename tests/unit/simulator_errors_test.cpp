@@ -153,6 +153,17 @@ TEST_CASE("simulator errors: sizes") {
   CHECK_THROWS_AS(mesh.traffic.add({0, 0, -1, 1}, {}, {}, {}), UserError);
   CHECK_THROWS_AS(mesh.traffic.add({0, 0, 0, 1, -1.0}, {}, {}, {}), UserError);
   CHECK(simulate(Traffic(1, 1), Machine::mesh(1, 1)).cycles == 0);
+  CHECK(simulate(Traffic(), Machine::mesh(1, 1)).cycles == 0);
+  CHECK_THROWS_AS(Traffic().add({}, {}, {}, {}), UserError);
+  // Each fits into 63 bits, all together do not.
+  Traffic full(1, 3);
+  const Segment way{0, 2, Direction::east};
+  const Delivery end{2, Combine::add};
+  full.add({0, 0, 0, Index{1} << 61}, {&way, 1}, {&end, 1}, {});
+  CHECK_THROWS_AS(full.add({0, 0, 0, Index{1} << 61}, {&way, 1}, {&end, 1}, {}), UserError);
+  const Need none{5, true};
+  full.add({0, 0, 0, 1}, {&way, 1}, {&end, 1}, {&none, 1});
+  CHECK_THROWS_AS(order_of(full), UserError);
 }
 
 TEST_CASE("simulator: values are read when they leave") {

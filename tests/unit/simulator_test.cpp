@@ -55,6 +55,7 @@ TEST_CASE("simulator: one message takes ramps, hops and its wavelets") {
   CHECK(simulation.wavelet_hops == 700);
   CHECK(simulation.waited == 0);
   CHECK(simulation.link(2, Direction::east).wavelets == 100);
+  CHECK(simulation.link(2, Direction::east).busy == 100);
   CHECK(simulation.link(8, Direction::east).messages == 1);
   CHECK(simulation.link(9, Direction::east).wavelets == 0);
   CHECK(simulation.link(3, Direction::west).wavelets == 0);
@@ -77,7 +78,10 @@ TEST_CASE("simulator: a turn, slower links and slower adders") {
   const MessageId first = along_row(traffic, 2, 1, 10);
   along_row(traffic, 1, 0, 10, {{first, false}}, 1);
   // Adding takes two cycles a wavelet; the second core follows at that pace.
-  CHECK(simulate(traffic, machine).cycles == 2 * (2 + 2 + 2 + 16) + 10 * 2);
+  const Simulation added = simulate(traffic, machine);
+  CHECK(added.cycles == 2 * (2 + 2 + 2 + 16) + 10 * 2);
+  CHECK(added.link(2, Direction::west).busy == 11.25);
+  CHECK(added.link(1, Direction::west).busy == 20);
 }
 
 TEST_CASE("simulator: streams that meet on a link pass one after the other") {

@@ -82,11 +82,11 @@ struct TreeChoice {
 };
 TreeChoice choose_limits(Index cores, Index wavelets, const Machine& machine);
 
-/// The trees of a line around its root, which is the first core of both. `streamed`: those that stream fastest
-/// of all that are near the least of choose_limits and of those made for it. `automatic`: of the former alone
-/// (within 5 % of the formula's least, or 30 % of a like formula between two sides); with the root at an end
-/// also of the latter that are no faster than the formula says, or of all of them where the former are more
-/// than 8 % slower than that.
+/// The trees of a line around its root, which is the first core of both. `streamed`: those that stream
+/// fastest of all that are near the least of choose_limits and of those made for it. `automatic`: of the
+/// former alone (within 5 % of the formula's least, or 30 % of a like formula between two sides); with the
+/// root at an end also of the latter that are no faster than the formula says, or of all of them where the
+/// former are more than 8 % slower than that.
 struct GeneratedTrees {
   ReduceTree before, after;
   double cycles = 0;  ///< streamed

@@ -14,6 +14,7 @@ struct LinkLoad {
   Index wavelets = 0;
   Index messages = 0;
   double waited = 0;    ///< cycles that heads of messages stood before it, all together
+  double busy = 0;      ///< cycles that it was taken by passing messages
   int most_queued = 0;  ///< messages at one time, the one that passes included
 };
 

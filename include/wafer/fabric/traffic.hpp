@@ -63,8 +63,8 @@ class Traffic {
   Traffic(Index rows, Index columns);
 
   /// Adds a message; its id is the number of those before. Needs may name messages that are added later.
-  /// Throws UserError for a negative range or one beyond 2^63, and where the wavelets on all links and at all
-  /// cores together are beyond it.
+  /// Throws UserError for a traffic without a mesh, a negative range or one beyond 2^63, and where the
+  /// wavelets times hops of all messages leave 63 bits.
   MessageId add(const Message& message, std::span<const Segment> route, std::span<const Delivery> deliveries,
                 std::span<const Need> needs);
 
@@ -108,7 +108,7 @@ class Traffic {
   }
 
   Index rows_ = 0, columns_ = 0, vector_length_ = 0;
-  Index carried_ = 0;  // wavelets sent, on links and received: no sum of any of these is greater
+  Index wavelet_hops_ = 0;  // of all messages, with one more hop each; held to 63 bits
   std::vector<Message> messages_;
   std::vector<Segment> segments_;
   std::vector<Delivery> deliveries_;
@@ -119,7 +119,7 @@ class Traffic {
 /// Which messages need each message.
 class Followers {
  public:
-  /// Throws nothing of its own; ids must be in range.
+  /// Throws UserError where a message needs one that is not there.
   explicit Followers(const Traffic& traffic);
   /// Each follower, and whether it waits for the whole message.
   std::span<const Need> of(MessageId id) const {
@@ -132,7 +132,7 @@ class Followers {
 };
 
 /// The messages in an order in which each follows those it needs. Throws UserError that names the cores and
-/// steps of a cycle.
+/// steps of a cycle, and as Followers.
 std::vector<MessageId> order_of(const Traffic& traffic);
 
 /// "deadlock: message 3 of step 1, from core (0, 1), waits for …": a cycle among those that are not gone,

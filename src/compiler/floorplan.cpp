@@ -3,10 +3,12 @@
 #include <wafer/compiler/floorplan.hpp>
 
 #include "compiler/floorplan_search.hpp"
+#include "compiler/floorplan_stretch.hpp"
 
 #include <wafer/error.hpp>
 
 #include <algorithm>
+#include <array>
 #include <limits>
 #include <optional>
 #include <string>
@@ -17,8 +19,13 @@ namespace {
 
 constexpr Index kLongestMesh = 4096;
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
-constexpr Index kVectorGain = 8;    // points of curves that cost as much as one unit of effort in a table
-constexpr std::size_t kLevels = 4;  // times for which connections are shortened
+constexpr Index kVectorGain = 8;  // points of curves that cost as much as one unit of effort in a table
+constexpr std::size_t kMostInRows = 300, kMostRows = 12;
+constexpr std::array<std::size_t, 4> kGroups{1, 2, 3, 5};
+constexpr double kSlowestRows = 1.2;  // of the bound
+constexpr std::array<double, 11> kSlower{1, 1.003, 1.01, 1.03, 1.1, 1.3, 1.6, 2, 2.5, 3.2, 4};
+constexpr int kMostFailed = 3;  // shorter times that did not fit, one after the other
+constexpr Index kStarts = 4;    // that are worth shortening
 constexpr std::size_t kTinyKernels = 5;
 constexpr Index kTinyMesh = 64, kEffortOfPlace = 20;
 
@@ -33,8 +40,8 @@ void check(const FloorRequest& request) {
                     " rows and columns, got " + std::to_string(request.rows) + " x " +
                     std::to_string(request.columns));
   }
-  if (!is_measure(request.time_weight) || !is_measure(request.length_weight) || !(request.time_slack >= 0))
-    throw UserError("floor plan: expected weights and a time slack of at least 0");
+  if (!is_measure(request.time_weight) || !is_measure(request.length_weight) || !(request.most_time >= 0))
+    throw UserError("floor plan: expected weights and a longest time of at least 0");
   if (request.memory_limit < 0) throw UserError("floor plan: the memory limit is negative");
   for (std::size_t k = 0; k < request.kernels.size(); ++k) {
     for (const KernelShape& shape : request.kernels[k].shapes) {
@@ -100,17 +107,15 @@ class Planner {
     for (std::size_t k = 0; k < request.kernels.size(); ++k) {
       options_.push_back(floor_options(request.kernels[k], request));
       if (options_.back().empty()) {
-        throw CompileError(
-            name_of(k) + ": none of its " + std::to_string(request.kernels[k].shapes.size()) +
-            " shapes fits in " + std::to_string(request.rows) + " x " + std::to_string(request.columns) +
-            " cores" +
-            (request.memory_limit > 0 ? " and " + std::to_string(request.memory_limit) + " of memory" : ""));
+        throw CompileError(name_of(k) + ": none of its " + std::to_string(request.kernels[k].shapes.size()) +
+                           " shapes fits in " + std::to_string(request.rows) + " x " +
+                           std::to_string(request.columns) + " cores, the memory limit and the longest time");
       }
       for (const FloorOption& option : options_.back()) times_.push_back(option.time);
     }
     std::sort(times_.begin(), times_.end());
     times_.erase(std::unique(times_.begin(), times_.end()), times_.end());
-    order_ = floor_order(request);
+    close_order_ = order_ = floor_order(request);
   }
 
   FloorPlan run() {
@@ -118,9 +123,10 @@ class Planner {
     std::size_t level = fastest_level(bound);
     if (level < times_.size()) {
       level = reorder(bound, level);
-      shorten(level);
+      shorten(bound, level);
     }
-    if (options_.size() <= kTinyKernels && request_.rows * request_.columns <= kTinyMesh) try_everything();
+    if (options_.size() <= kTinyKernels && request_.rows * request_.columns <= kTinyMesh)
+      try_all(request_, options_, request_.effort / kEffortOfPlace, best_);
     if (best_.kernels.size() != options_.size() && !options_.empty()) {
       throw CompileError("floor plan: no legal places were found for " + std::to_string(options_.size()) +
                          " kernels, which need at least " + std::to_string(area_at(options_, times_.back())) +
@@ -181,7 +187,8 @@ class Planner {
     const std::size_t n = order_.size();
     if (n < 2) return level;
     FloorRandom random(1);
-    const Index most = request_.effort * 3 / 10;
+    const bool fast_only = request_.length_weight == 0 || request_.connections.empty();
+    const Index most = request_.effort * (fast_only ? 9 : 1) / 10;
     std::vector<std::int32_t> best_order = order_;
     Index over = level > bound ? overflow_at(level - 1) : 0;
     while (used_ < most && level > bound) {
@@ -212,51 +219,99 @@ class Planner {
     return level;
   }
 
-  /// Shortens connections at this time and at some that are a little longer.
-  void shorten(std::size_t level) {
-    const double limit = std::min(times_[level] * (1 + request_.time_slack), times_.back());
-    const std::size_t last =
-        static_cast<std::size_t>(std::upper_bound(times_.begin(), times_.end(), limit) - times_.begin()) - 1;
-    const Index effort = std::max<Index>(request_.effort - used_, 0) / static_cast<Index>(kLevels);
-    std::size_t previous = times_.size();
-    for (std::size_t k = 0; k < kLevels; ++k) {
-      const std::size_t at = level + (last - level) * k / (kLevels - 1);
-      if (at == previous) continue;
-      previous = at;
-      const FloorShapes shapes(request_, options_, times_[at]);
-      SlicingForest forest(request_, regions_);
-      Index points = 0;
-      if (slice_in_order(shapes, order_, regions_, &forest, points) > 0) continue;
-      forest.set_shapes(shapes);
-      FloorPlan plan;
-      forest.place(plan.kernels);
-      plan = floor_plan_of(request_, std::move(plan.kernels));
-      if (request_.length_weight > 0 && !request_.connections.empty()) {
-        anneal_length(request_, shapes, forest, effort, k, plan);
-        settle(request_, shapes, effort / 8, plan);
+  /// A plan to start from.
+  struct Start {
+    SlicingForest forest;
+    double time, score;
+  };
+
+  void add_start(SlicingForest& forest, const FloorShapes& shapes) {
+    forest.set_shapes(shapes);
+    straighten(request_, forest);
+    FloorPlan plan;
+    forest.place(plan.kernels);
+    plan = floor_plan_of(request_, std::move(plan.kernels));
+    starts_.push_back({forest, shapes.time, plan.score});
+  }
+
+  /// Plans in rows, of several numbers of rows and sizes of groups, each as fast as it can be, and slower.
+  void start_in_rows(std::size_t bound) {
+    if (regions_.size() != 1 || order_.size() > kMostInRows) return;
+    const std::size_t most_rows = std::min(order_.size(), kMostRows);
+    for (const std::size_t group : kGroups) {
+      if (group > order_.size()) break;
+      for (std::size_t rows = 1; rows <= most_rows; ++rows) {
+        const auto fits = [&](double time) {
+          const FloorShapes shapes(request_, options_, time);
+          return RowPlans(shapes, close_order_, regions_[0], group, rows, points_).least_height(rows) <=
+                 regions_[0].height;
+        };
+        const auto limit = std::upper_bound(times_.begin(), times_.end(), kSlowestRows * times_[bound]);
+        if (limit == times_.begin() || !fits(*std::prev(limit))) continue;
+        const auto found = std::partition_point(times_.begin() + static_cast<std::ptrdiff_t>(bound), limit,
+                                                [&](double time) { return !fits(time); });
+        if (found == limit) continue;
+        double least = kInfinity;
+        for (const double factor : kSlower) {
+          const double time = *std::prev(std::upper_bound(times_.begin(), times_.end(), *found * factor));
+          const FloorShapes shapes(request_, options_, time);
+          SlicingForest forest(request_, regions_);
+          RowPlans(shapes, close_order_, regions_[0], group, rows, points_).build(rows, forest);
+          add_start(forest, shapes);
+          if (starts_.back().score > least) break;
+          least = starts_.back().score;
+        }
       }
-      fastest_ = std::min(fastest_, plan.time);
-      if (plan.score < best_.score) best_ = std::move(plan);
     }
   }
 
-  /// First the fastest plan, then the best score among those that are hardly slower.
-  void try_everything() {
-    const Index nodes = request_.effort / kEffortOfPlace;
-    FloorRequest time_only = request_;
-    time_only.time_weight = 1;
-    time_only.length_weight = 0;
-    FloorPlan fastest;
-    fastest.score = kInfinity;
-    try_all(time_only, options_, kInfinity, nodes / 2, fastest);
-    if (fastest.kernels.size() != options_.size()) return;
-    if (fastest.time < fastest_) {
-      fastest_ = fastest.time;
-      if (best_.time > fastest_ * (1 + request_.time_slack)) best_.score = kInfinity;
-      const FloorPlan plan = floor_plan_of(request_, std::move(fastest.kernels));
-      if (plan.score < best_.score) best_ = plan;
+  /// Shortens connections from the best starts.
+  void shorten(std::size_t bound, std::size_t level) {
+    {
+      const FloorShapes shapes(request_, options_, times_[level]);
+      SlicingForest forest(request_, regions_);
+      slice_in_order(shapes, order_, regions_, &forest, points_);
+      add_start(forest, shapes);
     }
-    try_all(request_, options_, fastest_ * (1 + request_.time_slack), nodes / 2, best_);
+    const bool connected = request_.length_weight > 0 && !request_.connections.empty();
+    if (connected) start_in_rows(bound);
+    used_ += points_ / kVectorGain;
+    std::stable_sort(starts_.begin(), starts_.end(),
+                     [](const Start& a, const Start& b) { return a.score < b.score; });
+    const auto same = [](const Start& a, const Start& b) { return a.score == b.score; };
+    starts_.erase(std::unique(starts_.begin(), starts_.end(), same), starts_.end());
+    if (starts_.size() > kStarts) starts_.erase(starts_.begin() + kStarts, starts_.end());
+    const Index effort = std::max<Index>(request_.effort - used_, 0) / kStarts;
+    for (Start& start : starts_) {
+      if (connected) {
+        const FloorShapes shapes(request_, options_, start.time);
+        start.forest.set_shapes(shapes);
+        anneal_length(request_, start.forest, effort);
+      }
+      finish(start, connected ? effort / 8 : 0);
+    }
+  }
+
+  /// The forest's plan, at the time it was made for and at somewhat shorter ones as long as it fits.
+  void finish(const Start& start, Index effort) {
+    auto level = std::lower_bound(times_.begin(), times_.end(), start.time) - times_.begin();
+    for (int failed = 0; failed < kMostFailed && level >= 0; --level) {
+      const FloorShapes shapes(request_, options_, times_[static_cast<std::size_t>(level)]);
+      if (std::any_of(shapes.fronts.begin(), shapes.fronts.end(), [](const auto& f) { return f.empty(); }))
+        return;
+      SlicingForest forest = start.forest;
+      forest.set_shapes(shapes);
+      if (forest.overflow() > 0) {
+        ++failed;
+        continue;
+      }
+      FloorPlan plan;
+      forest.place(plan.kernels);
+      plan = floor_plan_of(request_, std::move(plan.kernels));
+      if (failed == 0) settle(request_, shapes, effort, plan);
+      if (plan.score < best_.score) best_ = std::move(plan);
+      effort = 0;  // once
+    }
   }
 
   double utilisation() const {
@@ -270,10 +325,10 @@ class Planner {
   Index cores_;
   FloorOptions options_;
   std::vector<double> times_;
-  std::vector<std::int32_t> order_;
-  std::optional<FloorShapes> shapes_;  // of the time looked at last
-  Index used_ = 0;
-  double fastest_ = kInfinity;  // of all plans that were found
+  std::vector<std::int32_t> order_, close_order_;  // for the fastest plan; for short connections
+  std::optional<FloorShapes> shapes_;              // of the time looked at last
+  Index used_ = 0, points_ = 0;
+  std::vector<Start> starts_;
   FloorPlan best_;
 };
 

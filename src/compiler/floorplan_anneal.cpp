@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "compiler/floorplan_search.hpp"
 
-#include <cstdlib>
-#include <cstdio>
 #include <algorithm>
+#include <cstdio>
+#include <cstdlib>
 #include <limits>
 #include <utility>
 
@@ -14,14 +14,14 @@ namespace {
 
 constexpr double kFirstTemperature = 0.02;  // of the first cost
 constexpr Index kMostOverflow = 40;         // cores; beyond, a change is not looked at
-constexpr double kFirstOverflowCost = 0.01, kLastOverflowCost = 0.1;  // share of the cost for each core
+constexpr double kFirstOverflowCost = 0.02, kLastOverflowCost = 1;  // share of the cost for each core
 
 std::size_t z(std::int32_t i) { return static_cast<std::size_t>(i); }
 
 class Annealer {
  public:
-  Annealer(const FloorRequest& request, SlicingForest& forest, std::uint64_t seed, FloorPlan& best)
-      : request_(request), forest_(forest), random_(seed), best_(best), close_(request.kernels.size()) {
+  Annealer(const FloorRequest& request, SlicingForest& forest)
+      : request_(request), forest_(forest), random_(1), close_(request.kernels.size()), best_(forest) {
     for (const FloorConnection& c : request.connections) {
       if (c.from == c.to) continue;
       close_[z(c.from)].push_back(c.to);
@@ -29,44 +29,43 @@ class Annealer {
     }
   }
 
-  Index acc=0,overs=0;
-  void run(Index effort) {
+  SlicingForest run(Index effort) {
     double cost = cost_now();
     const double first_temperature = kFirstTemperature * cost;
     const Index first_points = forest_.points;
+    const Index move_effort = 500 + 60 * static_cast<Index>(close_.size());  // beside outlines
     for (Index moves = 0;; ++moves) {
-      const Index used = forest_.points - first_points + moves * kMoveEffort;
-      if (used >= effort) { if(getenv("DBG")) fprintf(stderr,"moves %ld acc %ld over %ld first %.1f last %.1f best %.1f\n",moves,acc,overs,first_temperature/kFirstTemperature,cost,best_length_); return; }
+      const Index used = forest_.points - first_points + moves * move_effort;
+      if (used >= effort) return std::move(best_);
       const double left = 1 - static_cast<double>(used) / static_cast<double>(effort);
       const double temperature = first_temperature * left * left * left;
-      overflow_cost_ = kLastOverflowCost - (kLastOverflowCost - kFirstOverflowCost) * left;
+      overflow_cost_ =
+          kFirstOverflowCost + (kLastOverflowCost - kFirstOverflowCost) * (1 - left) * (1 - left);
       remember();
       change();
       const Index over = forest_.overflow();
       if (over <= kMostOverflow) {
         const double changed = cost_now();
         if (changed < cost + 2 * temperature * random_.unit()) {
-          cost = changed; ++acc;
+          cost = changed;
           forest_.keep_curves();
           continue;
         }
       }
-      else ++overs;
       take_back();
     }
   }
 
  private:
-  static constexpr Index kMoveEffort = 2000;  // of a change, beside curves
-
   double cost_now() {
     forest_.place(kernels_);
     const Index over = forest_.overflow();
     const double length = length_of(request_, kernels_);
     if (over == 0 && length < best_length_) {
       best_length_ = length;
-      FloorPlan plan = floor_plan_of(request_, kernels_);
-      if (plan.score < best_.score) best_ = std::move(plan);
+      best_.nodes = forest_.nodes;
+      best_.roots = forest_.roots;
+      best_.unused = forest_.unused;
     }
     return length * (1 + overflow_cost_ * static_cast<double>(over));
   }
@@ -151,22 +150,41 @@ class Annealer {
   const FloorRequest& request_;
   SlicingForest& forest_;
   FloorRandom random_;
-  FloorPlan& best_;
-  double best_length_ = std::numeric_limits<double>::infinity();  // of this run
   double overflow_cost_ = kFirstOverflowCost;
-  std::vector<std::vector<std::int32_t>> close_;                  // connected kernels
+  std::vector<std::vector<std::int32_t>> close_;  // connected kernels
   std::vector<FloorPlan::Kernel> kernels_;
+  SlicingForest best_;  // its outlines are not kept
+  double best_length_ = std::numeric_limits<double>::infinity();
   std::vector<SlicingForest::Node> nodes_;
   std::vector<std::int32_t> roots_, unused_;
 };
 
 }  // namespace
 
-void anneal_length(const FloorRequest& request, const FloorShapes& shapes, SlicingForest forest, Index effort,
-                   std::uint64_t seed, FloorPlan& best) {
-  forest.set_shapes(shapes);
-  if (forest.overflow() > kMostOverflow) return;
-  Annealer(request, forest, seed, best).run(effort);
+void straighten(const FloorRequest& request, SlicingForest& forest) {
+  std::vector<FloorPlan::Kernel> kernels;
+  forest.place(kernels);
+  double length = length_of(request, kernels);
+  bool better = true;
+  for (int round = 0; better && round < 20; ++round) {
+    better = false;
+    for (SlicingForest::Node& node : forest.nodes) {
+      if (node.child[0] < 0) continue;
+      std::swap(node.child[0], node.child[1]);
+      forest.place(kernels);
+      const double now = length_of(request, kernels);
+      if (now < length) {
+        length = now;
+        better = true;
+      } else {
+        std::swap(node.child[0], node.child[1]);
+      }
+    }
+  }
+}
+
+void anneal_length(const FloorRequest& request, SlicingForest& forest, Index effort) {
+  forest = Annealer(request, forest).run(effort);
 }
 
 }  // namespace wafer::inline v0

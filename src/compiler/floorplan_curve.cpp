@@ -39,17 +39,17 @@ void set_sum(Side& to, const Side& a, const Side& b) {
   for_blocks(to, a, b, [](std::int16_t) { return kMost; });
 }
 
-void lower_to_sum(Side& to, const Side& a, const Side& b) {
-  for_blocks(to, a, b, [](std::int16_t least) { return least; });
-}
-
 // From the least width at each height to the least height at each width, or the other way round.
 void set_inverse(Side& to, const Side& from) {
-  std::size_t high = 0;
-  for (std::size_t width = to.size(); width-- > 0;) {
-    while (high < from.size() && from[high] > static_cast<std::int16_t>(width)) ++high;
-    to[width] = high < from.size() ? static_cast<std::int16_t>(high) : kMost;
+  auto end = to.size();  // widths from here on have their height
+  for (std::size_t high = 0; high < from.size() && end > 0; ++high) {
+    const auto width = static_cast<std::size_t>(from[high]);
+    if (width >= end) continue;
+    std::fill(to.begin() + static_cast<std::ptrdiff_t>(width), to.begin() + static_cast<std::ptrdiff_t>(end),
+              static_cast<std::int16_t>(high));
+    end = width;
   }
+  std::fill(to.begin(), to.begin() + static_cast<std::ptrdiff_t>(end), kMost);
 }
 
 void make_falling(Side& side) {
@@ -57,6 +57,10 @@ void make_falling(Side& side) {
 }
 
 }  // namespace
+
+void lower_to_sum(Side& least, const Side& a, const Side& b) {
+  for_blocks(least, a, b, [](std::int16_t old) { return old; });
+}
 
 void ShapeCurve::set_beside(const ShapeCurve& a, const ShapeCurve& b) {
   set_sum(width_at, a.width_at, b.width_at);
@@ -87,6 +91,7 @@ std::vector<FloorOption> floor_options(const FloorKernel& kernel, const FloorReq
   std::vector<FloorOption> options;
   for (std::size_t s = 0; s < kernel.shapes.size(); ++s) {
     const KernelShape& shape = kernel.shapes[s];
+    if (shape.time > request.most_time) continue;
     if (request.memory_limit > 0 && shape.memory > request.memory_limit) continue;
     FloorOption option{shape.height, shape.width, shape.time, static_cast<std::int32_t>(s), false};
     for (const bool turned : {false, true}) {

@@ -29,6 +29,10 @@ struct ShapeCurve {
   void agree();
 };
 
+/// least = min(least, a + b), number by number.
+void lower_to_sum(std::vector<std::int16_t>& least, const std::vector<std::int16_t>& a,
+                  const std::vector<std::int16_t>& b);
+
 /// A way to place one kernel.
 struct FloorOption {
   Index height = 0, width = 0;
@@ -37,7 +41,8 @@ struct FloorOption {
   bool turned = false;
 };
 
-/// All options of a kernel that fit in the mesh and memory, turned ones too, from the lowest and narrowest on.
+/// All options of a kernel that fit in the mesh, memory and time, turned ones too, from the lowest and
+/// narrowest on.
 std::vector<FloorOption> floor_options(const FloorKernel& kernel, const FloorRequest& request);
 
 /// Those that take at most `time`, none both higher and wider than another: from the lowest to the highest,

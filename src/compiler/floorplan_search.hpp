@@ -39,17 +39,18 @@ std::vector<FloorRectangle> free_regions(const FloorRequest& request);
 /// An order in which connected kernels are close to each other.
 std::vector<std::int32_t> floor_order(const FloorRequest& request);
 
-/// Changes trees at random, less and less for the worse, to shorten connections: the best plan that fits goes
-/// into `best` where its score is lower.
-void anneal_length(const FloorRequest& request, const FloorShapes& shapes, SlicingForest forest, Index effort,
-                   std::uint64_t seed, FloorPlan& best);
+/// Mirrors groups as long as this shortens connections. Needs outlines.
+void straighten(const FloorRequest& request, SlicingForest& forest);
+
+/// Changes trees at random, less and less for the worse, to shorten connections. `forest`, which has outlines
+/// and fits, becomes the best one that fits; its outlines are to be made anew.
+void anneal_length(const FloorRequest& request, SlicingForest& forest, Index effort);
 
 /// Moves kernels into free cores, and takes other shapes there, as long as the score falls.
 void settle(const FloorRequest& request, const FloorShapes& shapes, Index effort, FloorPlan& best);
 
 /// Tries all places and shapes of a few kernels on a few cores, or as many as `nodes` allows, for a lower
-/// score than that of `best`; by these weights, and no slower than `most_time`.
-void try_all(const FloorRequest& request, const FloorOptions& options, double most_time, Index nodes,
-             FloorPlan& best);
+/// score than that of `best`.
+void try_all(const FloorRequest& request, const FloorOptions& options, Index nodes, FloorPlan& best);
 
 }  // namespace wafer::inline v0

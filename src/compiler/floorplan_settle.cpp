@@ -164,13 +164,8 @@ class AllPlaces {
 
 }  // namespace
 
-void try_all(const FloorRequest& request, const FloorOptions& options, double most_time, Index nodes,
-             FloorPlan& best) {
-  FloorOptions fast = options;
-  for (std::vector<FloorOption>& of_kernel : fast) {
-    std::erase_if(of_kernel, [&](const FloorOption& o) { return o.time > most_time; });
-  }
-  AllPlaces(request, fast, nodes, best).run();
+void try_all(const FloorRequest& request, const FloorOptions& options, Index nodes, FloorPlan& best) {
+  AllPlaces(request, options, nodes, best).run();
 }
 
 }  // namespace wafer::inline v0

@@ -88,8 +88,12 @@ void SlicingForest::refresh(std::int32_t node) {
 }
 
 void SlicingForest::refresh_from(std::int32_t node) {
-  for (; node >= 0; node = nodes[z(node)].parent) {
-    if (!is_kernel(node)) refresh(node);
+  // The first node or the one above may have other children than before; further up, what stays the same
+  // changes nothing.
+  for (int level = 0; node >= 0; node = nodes[z(node)].parent, ++level) {
+    if (is_kernel(node)) continue;
+    refresh(node);
+    if (level >= 2 && curve(node).width_at == replaced_.back().second.width_at) return;
   }
 }
 

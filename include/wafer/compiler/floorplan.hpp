@@ -5,7 +5,7 @@
 #include <wafer/core/dtype.hpp>
 
 #include <cstdint>
-#include <span>
+#include <limits>
 #include <vector>
 
 namespace wafer::inline v0 {
@@ -41,9 +41,7 @@ struct FloorRequest {
   std::vector<FloorRectangle> faulty;  ///< cores that no kernel may use; a faulty row is one of height 1
   Index memory_limit = 0;              ///< of a core; 0: none
   double time_weight = 1, length_weight = 1;
-  /// The slowest kernel comes first: a plan with a better score is taken only where it is slower than the
-  /// fastest plan that was found by no more than this share.
-  double time_slack = 0.01;
+  double most_time = std::numeric_limits<double>::infinity();  ///< no kernel may be slower
   /// Limit of the work: about how many combinations of shapes are looked at.
   Index effort = 2'000'000'000;
 };
@@ -71,7 +69,7 @@ struct FloorPlan {
 /// Chooses a shape and a place for each kernel: the best score that it finds, the same on every machine.
 /// Throws UserError where the request contradicts itself (sizes that are not positive, connections or faults
 /// that lead nowhere, weights or times that are negative or not finite), naming the kernel, connection or
-/// fault; CompileError where a kernel has no shape that fits in the mesh and memory, where the kernels'
+/// fault; CompileError where a kernel has no shape that fits in the mesh, memory and time, where the kernels'
 /// smallest areas together exceed the working cores, and where no legal plan was found.
 FloorPlan plan_floor(const FloorRequest& request);
 

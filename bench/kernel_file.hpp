@@ -105,8 +105,8 @@ class ShapeTable {
   }
 
   static double time_of(const Convolution& p, Index h, Index w, Index c, Index k) {
-    return static_cast<double>(up(p.H, h) * up(p.W, w) * up(p.C, c) * up(p.K, k) * p.R * p.S) /
-           static_cast<double>(p.T * p.U);
+    return static_cast<double>(up(p.H, h) * up(p.W, w)) * static_cast<double>(up(p.C, c) * up(p.K, k)) *
+           static_cast<double>(p.R * p.S) / static_cast<double>(p.T * p.U);
   }
 
   // C/c K/k R S + (W+S-1)/w (H+R-1)/h K/k, rounded up.
@@ -173,6 +173,7 @@ class KernelReader {
  private:
   static constexpr std::array<std::string_view, 6> kHeader{"width",   "height",   "wdeltat",
                                                            "wlength", "wadapter", "memlimit"};
+  static constexpr Index kMostSide = 4096;  // of a mesh, as for FloorRequest
 
   [[noreturn]] void fail(const std::string& what) const {
     throw wafer::UserError(path_ + ":" + std::to_string(number_) + ": " + what);
@@ -183,13 +184,13 @@ class KernelReader {
     return begin == text.npos ? std::string_view{} : text.substr(begin, end - begin + 1);
   }
 
-  Index integer(std::string_view text, std::string_view what) const {
+  Index integer(std::string_view text, std::string_view what, Index most = 1'000'000) const {
     text = trimmed(text);
     Index value = 0;
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-    if (error != std::errc{} || end != text.data() + text.size() || value < 0 || value > 1'000'000) {
-      fail("expected a number of 0 to 1000000 for " + std::string(what) + ", got \"" + std::string(text) +
-           "\"");
+    if (error != std::errc{} || end != text.data() + text.size() || value < 0 || value > most) {
+      fail("expected a number of 0 to " + std::to_string(most) + " for " + std::string(what) + ", got \"" +
+           std::string(text) + "\"");
     }
     return value;
   }
@@ -220,7 +221,7 @@ class KernelReader {
       fail("expected " + std::string(header_ < kHeader.size() ? kHeader[header_] : "*)") + ", got \"" +
            std::string(name) + "\"");
     }
-    const Index value = integer(text.substr(equals + 1), name);
+    const Index value = integer(text.substr(equals + 1), name, header_ < 2 ? kMostSide : 1'000'000);
     wafer::FloorRequest& r = file_.request;
     switch (header_++) {
       case 0: r.columns = value; break;
@@ -249,7 +250,9 @@ class KernelReader {
       if (text[at] != key || text[at + 1] != '=' || (text[at - 1] != ' ' && text[at - 1] != '\t')) continue;
       std::string_view value = text.substr(at + 2);
       value = value.substr(0, value.find_first_of(" \t"));
-      const Index number = integer(value, std::string(1, key));
+      // Within these, no product of the formulas overflows.
+      const bool window = std::string_view("RSTU").find(key) != std::string_view::npos;
+      const Index number = integer(value, std::string(1, key), window ? 64 : 65'536);
       if (number == 0) fail("expected a positive " + std::string(1, key));
       return number;
     }

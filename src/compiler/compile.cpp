@@ -5,6 +5,7 @@
 
 #include <wafer/compiler/compile.hpp>
 #include <wafer/compiler/emit.hpp>
+#include <wafer/compiler/host_time.hpp>
 #include <wafer/compiler/search.hpp>
 #include <wafer/compiler/simplify.hpp>
 #include <wafer/core/cpus.hpp>
@@ -72,6 +73,10 @@ void check_micro_batches(const Step& step, Index micro_batches) {
   }
 }
 
+double total(const std::vector<double>& seconds) {
+  return std::accumulate(seconds.begin(), seconds.end(), 0.0);
+}
+
 // Everything that follows from choices, up to the order of actions.
 void plan(Stages& s, const Fabric& fabric, const Choices& choices) {
   s.partition = partition_step(s.step, s.factors, fabric, choices);
@@ -83,15 +88,32 @@ void plan(Stages& s, const Fabric& fabric, const Choices& choices) {
 // And where everything lies.
 void plan_with_memory(Stages& s, const Fabric& fabric, const Choices& choices) {
   plan(s, fabric, choices);
-  s.schedule = schedule_step(s.step, s.communication);
+  s.fusion = fuse_tails(s.step, s.factors, s.partition, s.communication, fabric);
+  s.schedule = schedule_step(s.step, s.communication, s.fusion);
   s.memory = plan_memory(s.step, s.partition, s.communication, s.schedule);
 }
 
+// Tiles for some workers, and the time that a host takes with them.
+void tile_for(Stages& s, const Fabric& fabric, Index workers, KernelTarget target) {
+  s.partition.choices.workers = workers;
+  s.tiling = tile_step(s.step, s.factors, s.partition, s.communication, s.fusion, fabric);
+  if (!fabric.shared_memory) return;
+  s.seconds = host_seconds(s.step, s.factors, s.partition, s.communication, s.schedule, s.tiling, fabric, target);
+}
+
 Executable finish(std::shared_ptr<Stages> s, const Fabric& fabric, const Options& options) {
-  s->tiling = tile_step(s->step, s->factors, s->partition, s->communication, fabric);
+  const KernelTarget target = chosen_target(options.kernel_target);
+  const Index workers = s->partition.choices.workers;
+  tile_for(*s, fabric, workers, target);
+  if (fabric.shared_memory && workers > 1) {  // small steps are faster on one
+    const double together = total(s->seconds);
+    tile_for(*s, fabric, 1, target);
+    if (together < total(s->seconds)) tile_for(*s, fabric, workers, target);
+  }
   s->verify(fabric);
   auto data = emit(s->step, s->factors, s->partition, s->tiling, s->communication, s->schedule, s->memory,
-                   fabric, chosen_target(options.kernel_target));
+                   fabric, target);
+  for (std::size_t i = 0; i < s->seconds.size(); ++i) data->programs[i].predicted_seconds = s->seconds[i];
   s->scratch_bytes = data->scratch_bytes;
   data->plan = std::move(s);
   return Executable(std::move(data));
@@ -103,7 +125,7 @@ std::vector<Choices> by_time(Stages& s, const Fabric& fabric, std::vector<Choice
   std::vector<std::pair<double, std::size_t>> order;
   for (std::size_t c = 0; c < proposed.size(); ++c) {
     plan(s, fabric, proposed[c]);
-    order.emplace_back(std::accumulate(s.seconds.begin(), s.seconds.end(), 0.0), c);
+    order.emplace_back(total(s.seconds), c);
   }
   std::sort(order.begin(), order.end());
   std::vector<Choices> out;

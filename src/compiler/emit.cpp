@@ -6,6 +6,7 @@
 #include <wafer/error.hpp>
 
 #include <algorithm>
+#include <numeric>
 #include <unordered_map>
 
 namespace wafer::inline v0 {
@@ -75,15 +76,16 @@ class Emitter {
     record.name = program.name;
     record.grid = {partition_.parts, schedule.micro_batches};
     record.region_end = schedule.region_end;
+    record.fallible_end = schedule.fallible_end;
     record.trains = !program.assignments.empty();
     std::vector<std::vector<Access>> accesses;
     for (const ScheduledAction& action : schedule.actions) {
-      record.actions.push_back(action.kind == ActionKind::compute ? emit_op(i, action.index)
+      record.actions.push_back(action.kind == ActionKind::compute ? emit_op(i, action)
                                                                   : emit_transfer(i, action.index));
       accesses.push_back(accesses_of(record.actions.back()));
     }
     const std::vector<Waits> waits = find_waits(accesses, schedule.region_end[0], schedule.region_end[1],
-                                                schedule.region_end[2], schedule.micro_batches > 1);
+                                                schedule.fallible_end, schedule.micro_batches > 1);
     for (std::size_t a = 0; a < waits.size(); ++a) record.actions[a].waits = waits[a];
     const ProgramCommunication& ops = communication_.programs[i];
     for (std::size_t f = 0; f < ops.feeds.size(); ++f) {
@@ -95,32 +97,43 @@ class Emitter {
     out_->programs.push_back(std::move(record));
   }
 
-  std::uint32_t place_of(NodeId id) {
-    std::string text = graph_.where(id);
+  std::uint32_t place_of(std::string text) {
     const auto [known, added] = places_.try_emplace(text, static_cast<std::uint32_t>(out_->places.size()));
     if (added) out_->places.push_back(std::move(text));
     return known->second;
   }
 
-  ActionRecord emit_op(std::size_t i, std::uint32_t p) {
-    const Program& program = step_.programs[i];
-    const Node& node = graph_.nodes[program.order[p]];
-    const ProgramFactors& factors = factors_.programs[i];
-    ActionRecord action;
-    action.chain = partition_.programs[i].chain[p];
-    action.op = static_cast<std::uint32_t>(out_->ops.size());
-    OpRecord op{node.op, node.op.model().run, place_of(program.order[p])};
+  // The op with its best kernel.
+  std::uint32_t emit_kernel(NodeId id) {
+    const Node& node = graph_.nodes[id];
+    OpRecord op{node.op, node.op.model().run, false, place_of(graph_.where(id))};
     const Kernels kernels = node.op.kernels(graph_.input_types(node));
     if (!kernels.empty()) {
       op.run = kernels.front().run;
+      op.runs_tail = kernels.front().runs_tail;
       out_->scratch_bytes =
           std::max(out_->scratch_bytes, round_up(kernels.front().scratch_bytes, kBufferAlignment));
     }
     out_->ops.push_back(std::move(op));
+    return static_cast<std::uint32_t>(out_->ops.size() - 1);
+  }
 
-    const Cost cost = node.op.cost(graph_.input_types(node), graph_.result_types(node));
-    action.flops = cost.flops;
-    action.bytes = cost.bytes;
+  ActionRecord emit_op(std::size_t i, const ScheduledAction& scheduled) {
+    const std::uint32_t p = scheduled.index;
+    const Program& program = step_.programs[i];
+    const Node& node = graph_.nodes[program.order[p]];
+    ActionRecord action;
+    action.chain = partition_.programs[i].chain[p];
+    action.op = emit_kernel(program.order[p]);
+    std::string where;
+    for (std::uint32_t op : scheduled.ops()) {
+      const Node& of = graph_.nodes[program.order[op]];
+      const Cost cost = of.op.cost(graph_.input_types(of), graph_.result_types(of));
+      action.flops += cost.flops;
+      action.bytes += cost.bytes;
+      where += (where.empty() ? "" : " + ") + graph_.where(program.order[op]);
+    }
+    action.where = place_of(std::move(where));
     action.first_factor = static_cast<std::uint32_t>(out_->factors.size());
     const std::vector<Division> divisions = divisions_of(step_, factors_, partition_, communication_, i, p);
     const OpTiling& tiling = tiling_.programs[i][p];
@@ -133,14 +146,55 @@ class Emitter {
         factor.tile = tiling.length[k];
         factor.tiles = tiling.count[k];
       }
-      action.sums_batch =
-          action.sums_batch || (divisions[f].micro && factors.of(p)[f].kind == FactorKind::reduced);
       out_->factors.push_back(factor);
     }
-
-    action.first_operand = static_cast<std::uint32_t>(out_->operands.size());
+    action.sums_batch = sums_batch(i, p);
     action.inputs = node.inputs;
     action.results = node.values;
+    std::vector<std::int8_t> own(divisions.size());
+    std::iota(own.begin(), own.end(), std::int8_t{0});
+    action.first_operand = emit_operands(i, p, own);
+    emit_tails(i, scheduled, action);
+    return action;
+  }
+
+  bool sums_batch(std::size_t i, std::uint32_t p) const {
+    const std::vector<Division> divisions = divisions_of(step_, factors_, partition_, communication_, i, p);
+    bool sums = false;
+    for (std::size_t f = 0; f < divisions.size(); ++f) {
+      sums = sums || (divisions[f].micro && factors_.programs[i].of(p)[f].kind == FactorKind::reduced);
+    }
+    return sums;
+  }
+
+  void emit_tails(std::size_t i, const ScheduledAction& scheduled, ActionRecord& action) {
+    const Program& program = step_.programs[i];
+    action.first_tail = static_cast<std::uint32_t>(out_->tails.size());
+    action.tails = static_cast<std::uint32_t>(scheduled.tails.size());
+    std::vector<ValueId> shaped{graph_.nodes[program.order[scheduled.index]].first_value};
+    for (std::uint32_t p : scheduled.tails) {
+      const Node& node = graph_.nodes[program.order[p]];
+      const std::vector<std::int8_t> in_head =
+          factors_in_head(step_, factors_, i, scheduled.index, p, shaped);
+      TailRecord tail;
+      tail.op = emit_kernel(program.order[p]);
+      tail.inputs = node.inputs;
+      tail.results = node.values;
+      tail.first_operand = emit_operands(i, p, in_head);
+      tail.sums_batch = sums_batch(i, p);
+      for (const OpFactor& factor : factors_.programs[i].of(p))
+        tail.sums = tail.sums || factor.kind == FactorKind::reduced;
+      out_->tails.push_back(tail);
+      for (ValueId v : results_in_shape(step_, factors_, i, scheduled.index, p, in_head)) shaped.push_back(v);
+    }
+  }
+
+  // `in_action`: which factor of the action each factor of the op is.
+  std::uint32_t emit_operands(std::size_t i, std::uint32_t p, const std::vector<std::int8_t>& in_action) {
+    const Node& node = graph_.nodes[step_.programs[i].order[p]];
+    const ProgramFactors& factors = factors_.programs[i];
+    const std::vector<Division> divisions = divisions_of(step_, factors_, partition_, communication_, i, p);
+    const auto first = static_cast<std::uint32_t>(out_->operands.size());
     std::uint32_t at = factors.first_outer[p];
     for (std::uint32_t k = 0; k < node.inputs + node.values; ++k) {
       const ValueId value =
@@ -152,10 +206,11 @@ class Emitter {
       for (int d = 0; d < shape.rank(); ++d, ++at) {
         const std::int8_t f = factors.outer[at];
         const Index outer = f < 0 ? 1 : divisions[static_cast<std::size_t>(f)].extent;
-        out_->operand_dims.push_back({f, outer == 0 ? 1 : shape[d] / outer});
+        out_->operand_dims.push_back(
+            {f < 0 ? -1 : in_action[static_cast<std::size_t>(f)], outer == 0 ? 1 : shape[d] / outer});
       }
     }
-    return action;
+    return first;
   }
 
   ActionRecord emit_transfer(std::size_t i, std::uint32_t t) {
@@ -181,10 +236,15 @@ class Emitter {
       add(action.to, true, true);
       return out;
     }
-    for (std::uint32_t k = 0; k < action.inputs + action.results; ++k) {
-      const bool result = k >= action.inputs;
-      add(out_->operands[action.first_operand + k].buffer, result, result && action.chain >= 0);
-    }
+    const auto add_operands = [&](std::uint32_t first, std::uint32_t inputs, std::uint32_t results) {
+      for (std::uint32_t k = 0; k < inputs + results; ++k) {
+        const bool result = k >= inputs;
+        add(out_->operands[first + k].buffer, result, result && action.chain >= 0);
+      }
+    };
+    add_operands(action.first_operand, action.inputs, action.results);
+    for (std::uint32_t t = action.first_tail; t < action.first_tail + action.tails; ++t)
+      add_operands(out_->tails[t].first_operand, out_->tails[t].inputs, out_->tails[t].results);
     return out;
   }
 

@@ -52,8 +52,8 @@ void FloorPlan::verify(const FloorRequest& request) const {
     }
     if (request.memory_limit > 0 && shape.memory > request.memory_limit)
       wrong(name_of(k) + " needs more memory than a core has");
-    if (place.row < 0 || place.column < 0 || place.row + place.height > request.rows ||
-        place.column + place.width > request.columns) {
+    if (place.row < 0 || place.column < 0 || place.row > request.rows - place.height ||
+        place.column > request.columns - place.width) {
       wrong(name_of(k) + " leaves the mesh");
     }
     for (Index r = place.row; r < place.row + place.height; ++r) {

@@ -89,7 +89,7 @@ class Arena {
 }  // namespace
 
 std::vector<Waits> find_waits(const std::vector<std::vector<Access>>& accesses, std::uint32_t body_begin,
-                              std::uint32_t body_end, std::uint32_t commit, bool loops) {
+                              std::uint32_t body_end, std::uint32_t fallible_end, bool loops) {
   const auto actions = static_cast<std::int64_t>(accesses.size());
   std::vector<Waits> waits(accesses.size());
   Arena arenas[2];
@@ -118,8 +118,8 @@ std::vector<Waits> find_waits(const std::vector<std::vector<Access>>& accesses, 
   const std::int64_t lap = loops ? 1 : 0;
   for (std::uint32_t a = body_begin; loops && a < body_end; ++a) visit(a, 1);
   for (std::uint32_t a = body_end; a < accesses.size(); ++a) visit(a, lap);
-  for (std::size_t a = commit; a < accesses.size(); ++a) {
-    waits[a].all = std::max(waits[a].all, static_cast<std::int32_t>(commit) - 1);
+  for (std::size_t a = fallible_end; a < accesses.size(); ++a) {
+    waits[a].all = std::max(waits[a].all, static_cast<std::int32_t>(fallible_end) - 1);
   }
   return waits;
 }

@@ -18,8 +18,9 @@ struct Access {
 
 /// What each action of a program must wait for: the latest one before it that touches the same bytes, where
 /// one of the two writes. `accesses` has the ranges of each action; the body [begin, end) repeats where
-/// `loops`; actions from `commit` on wait for everything before the commit.
+/// `loops`; actions from `fallible_end` on, which may write
+/// variables, wait for everything before it.
 std::vector<Waits> find_waits(const std::vector<std::vector<Access>>& accesses, std::uint32_t body_begin,
-                              std::uint32_t body_end, std::uint32_t commit, bool loops);
+                              std::uint32_t body_end, std::uint32_t fallible_end, bool loops);
 
 }  // namespace wafer::inline v0

@@ -103,9 +103,9 @@ class Planner {
         touch_all(ops.transfers[action.index].from, a);
         touch_all(ops.transfers[action.index].to, a);
       } else {
-        for (std::uint32_t k = ops.first_operand[action.index]; k < ops.first_operand[action.index + 1];
-             ++k) {
-          touch_all(ops.operands[k], a);
+        for (std::uint32_t op : action.ops()) {
+          for (std::uint32_t k = ops.first_operand[op]; k < ops.first_operand[op + 1]; ++k)
+            touch_all(ops.operands[k], a);
         }
       }
     }
@@ -116,20 +116,31 @@ class Planner {
   // A result takes the memory of an input of the same layout that is read there for the last time.
   void find_in_place(std::size_t i) {
     const ProgramSchedule& schedule = schedule_.programs[i];
-    const ProgramCommunication& ops = communication_.programs[i];
+    const ProgramCommunication& communication = communication_.programs[i];
     for (std::int32_t a = 0; a < static_cast<std::int32_t>(schedule.actions.size()); ++a) {
       const ScheduledAction& action = schedule.actions[static_cast<std::size_t>(a)];
       if (action.kind != ActionKind::compute || partition_.programs[i].chain[action.index] >= 0) continue;
-      const Node& node = step_.graph->nodes[step_.programs[i].order[action.index]];
-      if (!node.op.model().alias) continue;
-      const BufferId* operands = ops.operands.data() + ops.first_operand[action.index];
-      for (const AliasPair& pair : node.op.alias(step_.graph->input_types(node))) {
-        const BufferId in = operands[pair.input],
-                       out = operands[node.inputs + static_cast<std::uint32_t>(pair.result)];
-        if (fits_in_place(in, out, a) && std::count(operands, operands + node.inputs, in) == 1)
-          merge(in, out);
+      const std::vector<std::uint32_t> ops = action.ops();
+      std::vector<BufferId> read;  // by all ops of the action: piece by piece, in turn
+      for (std::uint32_t op : ops) {
+        const BufferId* operands = communication.operands.data() + communication.first_operand[op];
+        read.insert(read.end(), operands, operands + node_of(i, op).inputs);
+      }
+      for (std::uint32_t op : ops) {
+        const Node& node = node_of(i, op);
+        if (!node.op.model().alias) continue;
+        const BufferId* operands = communication.operands.data() + communication.first_operand[op];
+        for (const AliasPair& pair : node.op.alias(step_.graph->input_types(node))) {
+          const BufferId in = operands[pair.input],
+                         out = operands[node.inputs + static_cast<std::uint32_t>(pair.result)];
+          if (fits_in_place(in, out, a) && std::count(read.begin(), read.end(), in) == 1) merge(in, out);
+        }
       }
     }
+  }
+
+  const Node& node_of(std::size_t program, std::uint32_t op) const {
+    return step_.graph->nodes[step_.programs[program].order[op]];
   }
 
   bool fits_in_place(BufferId in, BufferId out, std::int32_t a) const {

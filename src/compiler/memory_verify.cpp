@@ -11,8 +11,10 @@ namespace wafer::inline v0 {
 
 namespace {
 
-// A buffer's life in half actions: an input that is overwritten in place ends half an action before the
-// result begins.
+// A buffer's life, in ticks: an input that is overwritten in place ends a tick before the result begins. An
+// action of several ops, which run in turn on piece after piece, has some ticks for each of them; what is not
+// overwritten in place lives through all.
+constexpr std::int64_t kTicks = 2 * 256;
 struct Life {
   std::int64_t first = -1, last = -1;
 };
@@ -27,7 +29,7 @@ class Verifier {
     lives_.assign(plan_.slots.size(), {});
     const ProgramSchedule& schedule = schedule_.programs[program];
     const ProgramCommunication& ops = communication_.programs[program];
-    const std::int64_t end = 2 * static_cast<std::int64_t>(schedule.actions.size());
+    const std::int64_t end = kTicks * static_cast<std::int64_t>(schedule.actions.size());
     // Two passes over the body stand for all: what survives the first lives in the second.
     const int passes = schedule.micro_batches > 1 ? 2 : 1;
     for (int pass = 0; pass < passes; ++pass) {
@@ -36,8 +38,8 @@ class Verifier {
     }
     for (BufferId b : ops.feeds) live(b, 0);
     for (BufferId b : ops.fetches) live(b, end);
-    const auto body_begin = static_cast<std::int64_t>(schedule.region_end[0]) * 2;
-    const auto body_end = static_cast<std::int64_t>(schedule.region_end[1]) * 2;
+    const auto body_begin = static_cast<std::int64_t>(schedule.region_end[0]) * kTicks;
+    const auto body_end = static_cast<std::int64_t>(schedule.region_end[1]) * kTicks;
     for (BufferId b = 0; b < lives_.size(); ++b) {
       Life& life = lives_[b];
       if (life.first < 0) continue;
@@ -53,31 +55,61 @@ class Verifier {
  private:
   void live(BufferId b, std::int64_t time) {
     Life& life = lives_[b];
-    if (life.first < 0) life.first = time;
+    life.first = life.first < 0 ? time : std::min(life.first, time);
     life.last = std::max(life.last, time);
   }
 
-  void walk(const ProgramSchedule& schedule, const ProgramCommunication& ops,
+  void walk(const ProgramSchedule& schedule, const ProgramCommunication& communication,
             const std::vector<NodeId>& order, std::uint32_t a) {
-    const std::int64_t time = 2 * static_cast<std::int64_t>(a) + 1;
+    const std::int64_t begin = kTicks * static_cast<std::int64_t>(a) + 1;
     const ScheduledAction& action = schedule.actions[a];
     if (action.kind == ActionKind::transfer) {
-      live(ops.transfers[action.index].from, time);
-      live(ops.transfers[action.index].to, time);
+      live(communication.transfers[action.index].from, begin);
+      live(communication.transfers[action.index].to, begin);
       return;
     }
-    const std::uint32_t first = ops.first_operand[action.index], last = ops.first_operand[action.index + 1];
-    const std::uint32_t results = first + graph_.nodes[order[action.index]].inputs;
-    for (std::uint32_t k = first; k < last; ++k) {
-      const BufferId b = ops.operands[k];
-      const bool taken_over =
-          k < results &&
-          std::any_of(ops.operands.begin() + results, ops.operands.begin() + last, [&](BufferId other) {
-            return other != b && plan_.slots[other].in_place &&
-                   plan_.slots[other].offset == plan_.slots[b].offset;
-          });
-      live(b, taken_over ? time - 1 : time);
+    const std::vector<std::uint32_t> ops = action.ops();
+    if (2 * static_cast<std::int64_t>(ops.size()) >= kTicks)
+      throw InternalError("memory plan: an action of more ops than can be checked");
+    const auto time_of = [&](std::size_t n) { return begin + 2 * static_cast<std::int64_t>(n) + 1; };
+    for (std::size_t n = 0; n < ops.size(); ++n) {
+      const std::uint32_t first = communication.first_operand[ops[n]],
+                          end = communication.first_operand[ops[n] + 1];
+      const std::uint32_t results = first + graph_.nodes[order[ops[n]]].inputs;
+      for (std::uint32_t k = first; k < end; ++k) {
+        const BufferId b = communication.operands[k];
+        const std::size_t over = overwritten_by(communication, order, ops, b);
+        if (k >= results) {
+          live(b, plan_.slots[b].in_place ? time_of(n) : begin);
+        } else if (lives_[b].last < begin) {  // it was not written by this action
+          live(b, begin);
+        }
+        live(b, over < ops.size() ? time_of(over) - 1 : time_of(ops.size()));
+      }
     }
+  }
+
+  // The op of one action that writes its result over a buffer, piece by piece. None where another op of the
+  // action reads it too: that one might come too late.
+  std::size_t overwritten_by(const ProgramCommunication& communication, const std::vector<NodeId>& order,
+                             const std::vector<std::uint32_t>& ops, BufferId b) const {
+    std::size_t by = ops.size(), reads = 0;
+    for (std::size_t n = 0; n < ops.size(); ++n) {
+      const std::uint32_t first = communication.first_operand[ops[n]],
+                          end = communication.first_operand[ops[n] + 1];
+      const std::uint32_t results = first + graph_.nodes[order[ops[n]]].inputs;
+      bool read = false;
+      for (std::uint32_t k = first; k < results; ++k) {
+        reads += communication.operands[k] == b;
+        read = read || communication.operands[k] == b;
+      }
+      for (std::uint32_t k = results; read && k < end; ++k) {
+        const BufferId other = communication.operands[k];
+        if (other != b && plan_.slots[other].in_place && plan_.slots[other].offset == plan_.slots[b].offset)
+          by = n;
+      }
+    }
+    return reads == 1 ? by : ops.size();
   }
 
   void sweep(Space space) const {

@@ -239,7 +239,7 @@ Packing pack(std::span<const PackBuffer> buffers, const PackOptions& options) {
                          "more than the capacity of " + number(*options.capacity));
     }
   }
-  Index goal = std::max(bound, options.capacity.value_or(0));
+  Index goal = std::max(bound, std::min(options.capacity.value_or(0), kNone - 1));
   for (std::size_t g = 0; g < parts.size(); ++g) {
     const PartResult result = pack_part(parts[g], goal, options.capacity.has_value(), options.effort);
     for (std::size_t k = 0; k < groups[g].size(); ++k) packing.offsets[groups[g][k]] = result.offsets[k];

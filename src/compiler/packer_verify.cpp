@@ -5,6 +5,7 @@
 #include <wafer/error.hpp>
 
 #include <algorithm>
+#include <limits>
 #include <map>
 #include <string>
 
@@ -82,6 +83,8 @@ void Packing::verify(std::span<const PackBuffer> buffers) const {
       wrong(name + " lies at " + std::to_string(offsets[b]) + ", expected " + std::to_string(*buffer.offset));
     }
     if (buffer.begin < buffer.end && buffer.size + buffer.padding > 0) {
+      if (offsets[b] > std::numeric_limits<Index>::max() - buffer.size - buffer.padding)
+        wrong(name + " lies at " + std::to_string(offsets[b]) + " and ends beyond 2^63");
       top = std::max(top, offsets[b] + buffer.size + buffer.padding);
     }
     all.push_back(b);

@@ -5,7 +5,33 @@
 
 namespace wafer::inline v0 {
 
-StepSchedule schedule_step(const Step& step, const Communication& communication) {
+namespace {
+
+// An update that runs as a tail opens the commit: from the last op that can fail on, nothing can be undone.
+std::uint32_t fallible_end_of(const Step& step, const Program& program, const ProgramSchedule& schedule) {
+  const std::uint32_t commit = schedule.region_end[static_cast<std::size_t>(Region::epilogue)];
+  bool early = false;
+  std::uint32_t end = 0;
+  for (std::uint32_t a = 0; a < commit; ++a) {
+    const ScheduledAction& action = schedule.actions[a];
+    if (action.kind == ActionKind::transfer) continue;
+    for (std::uint32_t op : action.ops()) {
+      if (step.graph->nodes[program.order[op]].op.model().can_fail) end = a + 1;
+      early = early || program.region[op] == Region::commit;
+    }
+  }
+  return early ? end : commit;
+}
+
+}  // namespace
+
+std::vector<std::uint32_t> ScheduledAction::ops() const {
+  std::vector<std::uint32_t> out{index};
+  out.insert(out.end(), tails.begin(), tails.end());
+  return out;
+}
+
+StepSchedule schedule_step(const Step& step, const Communication& communication, const Fusion& fusion) {
   StepSchedule out;
   for (std::size_t i = 0; i < step.programs.size(); ++i) {
     const Program& program = step.programs[i];
@@ -26,16 +52,18 @@ StepSchedule schedule_step(const Step& step, const Communication& communication)
     std::size_t region = 0;
     const auto close_until = [&](std::size_t next) {
       for (; region < next; ++region) {
-        for (std::uint32_t t : closing[region]) schedule.actions.push_back({ActionKind::transfer, t});
+        for (std::uint32_t t : closing[region]) schedule.actions.push_back({ActionKind::transfer, t, {}});
         schedule.region_end[region] = static_cast<std::uint32_t>(schedule.actions.size());
       }
     };
     for (std::uint32_t p = 0; p < program.order.size(); ++p) {
+      if (fusion.programs[i].is_tail(p)) continue;
       close_until(static_cast<std::size_t>(program.region[p]));
-      for (std::uint32_t t : before[p]) schedule.actions.push_back({ActionKind::transfer, t});
-      schedule.actions.push_back({ActionKind::compute, p});
+      for (std::uint32_t t : before[p]) schedule.actions.push_back({ActionKind::transfer, t, {}});
+      schedule.actions.push_back({ActionKind::compute, p, fusion.programs[i].tails_of(p)});
     }
     close_until(kRegions);
+    schedule.fallible_end = fallible_end_of(step, program, schedule);
   }
   return out;
 }
@@ -59,6 +87,8 @@ void StepSchedule::verify(const Step& step, const Communication& communication) 
     for (std::uint32_t a = 0; a < programs[i].actions.size(); ++a) {
       const ScheduledAction& action = programs[i].actions[a];
       const bool commit = programs[i].region_of(a) == Region::commit;
+      const bool loops = programs[i].micro_batches > 1;
+      const bool may_write = a >= programs[i].fallible_end;
       if (action.kind == ActionKind::transfer) {
         const Transfer& t = ops.transfers[action.index];
         if (moved[action.index]) throw InternalError("a transfer runs twice");
@@ -68,21 +98,24 @@ void StepSchedule::verify(const Step& step, const Communication& communication) 
         if (commit) committed[t.to] = true;
         continue;
       }
-      const NodeId id = program.order[action.index];
-      const Node& node = graph.nodes[id];
-      if (done[action.index]) throw InternalError(graph.where(id) + " runs twice");
-      done[action.index] = true;
-      if (commit && node.op.model().can_fail)
-        throw InternalError(graph.where(id) + " can fail while committing");
-      const std::uint32_t first = ops.first_operand[action.index];
-      for (std::uint32_t k = 0; k < node.inputs; ++k) reads(ops.operands[first + k], graph.where(id));
-      for (std::uint32_t k = node.inputs; k < node.inputs + node.values; ++k) {
-        const BufferId to = ops.operands[first + k];
-        const bool variable = communication.buffers[to].use == Buffer::Use::variable;
-        if (variable != commit)
-          throw InternalError(graph.where(id) + " writes a variable outside of the commit");
-        written[to] = true;
-        if (commit) committed[to] = true;
+      for (std::uint32_t op : action.ops()) {
+        const NodeId id = program.order[op];
+        const Node& node = graph.nodes[id];
+        if (done[op]) throw InternalError(graph.where(id) + " runs twice");
+        done[op] = true;
+        if (may_write && node.op.model().can_fail)
+          throw InternalError(graph.where(id) + " can fail where variables may be written already");
+        const std::uint32_t first = ops.first_operand[op];
+        for (std::uint32_t k = 0; k < node.inputs; ++k) reads(ops.operands[first + k], graph.where(id));
+        for (std::uint32_t k = node.inputs; k < node.inputs + node.values; ++k) {
+          const BufferId to = ops.operands[first + k];
+          const bool variable = communication.buffers[to].use == Buffer::Use::variable;
+          if (variable && (!may_write || (loops && !commit)))
+            throw InternalError(graph.where(id) + " writes a variable before the commit");
+          if (!variable && commit) throw InternalError(graph.where(id) + " writes no variable in the commit");
+          written[to] = true;
+          if (variable) committed[to] = true;
+        }
       }
     }
     for (bool ran : done) {
@@ -107,8 +140,10 @@ std::string StepSchedule::dump(const Step& step, const Communication& communicat
       for (; a < programs[i].region_end[r]; ++a) {
         const ScheduledAction& action = programs[i].actions[a];
         if (action.kind == ActionKind::compute) {
-          out += "    " + std::to_string(a) + " " + step.graph->where(step.programs[i].order[action.index]) +
-                 "\n";
+          out += "    " + std::to_string(a);
+          for (std::uint32_t op : action.ops())
+            out += (op == action.index ? " " : " + ") + step.graph->where(step.programs[i].order[op]);
+          out += "\n";
         } else {
           const Transfer& t = communication.programs[i].transfers[action.index];
           out += "    " + std::to_string(a) + " " + std::string(name_of(t.kind)) + " buffer " +

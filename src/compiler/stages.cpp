@@ -15,6 +15,7 @@ void Stages::verify(const Fabric& on) const {
   placement.verify(on);
   tiling.verify(step, factors, partition, communication);
   communication.verify(step, factors, partition);
+  fusion.verify(step, factors);
   schedule.verify(step, communication);
   memory.verify(step, communication, schedule);
 }
@@ -72,7 +73,7 @@ std::string Stages::summary() const {
   for (std::size_t i = 0; i < seconds.size(); ++i) {
     out += "step '" + step.programs[i].name + "' " + with_unit(seconds[i] * 1e3, "ms") + ", ";
   }
-  return out + "by an uncalibrated cost model\n";
+  return out + (fabric.measured ? "by a cost model of measured rates\n" : "by an uncalibrated cost model\n");
 }
 
 std::string Stages::dump(std::string_view stage) const {
@@ -81,10 +82,12 @@ std::string Stages::dump(std::string_view stage) const {
   if (stage == "placement") return placement.dump();
   if (stage == "tiling") return tiling.dump(step);
   if (stage == "communication") return communication.dump(step);
+  if (stage == "fusion") return fusion.dump(step);
   if (stage == "schedule") return schedule.dump(step, communication);
   if (stage == "memory") return memory.dump(step, communication);
   throw UserError(
-      "dump: expected one of step, partition, placement, tiling, communication, schedule, memory, got '" +
+      "dump: expected one of step, partition, placement, tiling, communication, fusion, schedule, memory, "
+      "got '" +
       std::string(stage) + "'");
 }
 

@@ -21,6 +21,7 @@ struct Stages : PlanText {
   Placement placement;
   Tiling tiling;
   Communication communication;
+  Fusion fusion;
   StepSchedule schedule;
   MemoryPlan memory;
   std::vector<double> seconds;  ///< of each step, by the cost model

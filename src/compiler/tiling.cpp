@@ -10,9 +10,9 @@ namespace wafer::inline v0 {
 
 namespace {
 
-constexpr double kTileSeconds = 2e-5;  // a claim costs well below a microsecond, a wait for a neighbour a few
-constexpr Index kTilesPerWorker = 4;   // so that a slower core gets fewer
-constexpr Index kColumns = 64;  // four vectors of AVX-512: tiles of columns end on whole register tiles
+constexpr double kTileSeconds = 4e-6;  // a claim costs well below a microsecond, a wait for a neighbour a few
+constexpr Index kTilesPerWorker = 8;   // so that a slower core gets fewer
+constexpr Index kColumns = 32;  // two vectors of AVX-512, four of AVX2: tiles of columns end on whole panels
 
 class OpTiler {
  public:
@@ -22,7 +22,8 @@ class OpTiler {
     for (const Division& division : divisions) local_.push_back(local_extent(division, grid));
   }
 
-  OpTiling run(const Fabric& fabric, Index workers) {
+  /// `whole_rows`: a tail sums over all of them.
+  OpTiling run(const Fabric& fabric, Index workers, bool whole_rows) {
     OpTiling tiling;
     if (node_.values == 0) return tiling;
     const Index wanted = wanted_tiles(fabric, workers);
@@ -30,8 +31,8 @@ class OpTiler {
     const bool product =
         std::any_of(of.begin(), of.end(), [](const OpFactor& f) { return f.kind == FactorKind::reduced; });
     std::vector<int> dims = result_factors();
-    if (product)
-      std::reverse(dims.begin(), dims.end());  // columns first: each tile reads its own part of the weights
+    if (product && (whole_rows || !result_is_largest())) std::reverse(dims.begin(), dims.end());
+    if (whole_rows) dims.resize(1);
     Index have = 1;
     for (std::size_t k = 0, used = 0; k < dims.size() && used < 2 && have < wanted; ++k) {
       const int f = dims[k];
@@ -62,6 +63,17 @@ class OpTiler {
       out.push_back(factors_.outer[at + static_cast<std::uint32_t>(d)]);
     }
     return out;
+  }
+
+  // Tiles of columns each read a part of the second matrix, and all of the first. Where the result is larger
+  // than both (the gradient of weights, say), tiles of rows rather write memory that is their own.
+  bool result_is_largest() const {
+    const auto bytes_of_all = [](const Types& types) {
+      Index most = 0;
+      for (const TensorType& type : types) most = std::max(most, bytes_of(type));
+      return most;
+    };
+    return bytes_of_all(graph_.result_types(node_)) > bytes_of_all(graph_.input_types(node_));
   }
 
   int last_factor() const {
@@ -126,17 +138,26 @@ std::vector<Division> divisions_of(const Step& step, const StepFactors& factors,
 }
 
 Tiling tile_step(const Step& step, const StepFactors& factors, const Partition& partition,
-                 const Communication& communication, const Fabric& fabric) {
+                 const Communication& communication, const Fusion& fusion, const Fabric& fabric) {
   Tiling out;
   for (std::size_t i = 0; i < step.programs.size(); ++i) {
     const Program& program = step.programs[i];
     const Grid grid{partition.parts, communication.micro_batches_of(program)};
     std::vector<OpTiling>& tilings = out.programs.emplace_back();
     tilings.reserve(program.order.size());
-    for (std::size_t p = 0; p < program.order.size(); ++p) {
+    for (std::uint32_t p = 0; p < program.order.size(); ++p) {
+      if (fusion.programs[i].is_tail(p)) {
+        tilings.emplace_back();
+        continue;
+      }
       OpTiler tiler(*step.graph, step.graph->nodes[program.order[p]], factors.programs[i], p,
                     divisions_of(step, factors, partition, communication, i, p), grid);
-      tilings.push_back(tiler.run(fabric, partition.choices.workers));
+      bool sums_rows = false;
+      for (std::uint32_t tail : fusion.programs[i].tails_of(p)) {
+        for (const OpFactor& factor : factors.programs[i].of(tail))
+          sums_rows = sums_rows || factor.kind == FactorKind::reduced;
+      }
+      tilings.push_back(tiler.run(fabric, partition.choices.workers, sums_rows));
     }
   }
   return out;

@@ -43,7 +43,7 @@ void Fabric::check() const {
   }
   if (fast_memory < 1)
     throw UserError("fabric: expected fast_memory >= 1 byte, got " + std::to_string(fast_memory));
-  for (const double rate : {flops, memory_rate, link_rate}) {
+  for (const double rate : {flops, memory_rate, link_rate, fast_rate}) {
     if (!(rate >= kSlowest && rate <= kFastest))
       throw UserError("fabric: expected rates from 1 to 1e30 a second, got " + std::to_string(rate));
   }

@@ -56,45 +56,75 @@ HWY_INLINE Vector relu_gradient_of(Vector x, Vector dy) {
 HWY_INLINE Vector gelu_gradient_of(Vector x, Vector dy) { return hn::Mul(gelu_slope_of(x), dy); }
 
 template <Vector (*kFunction)(Vector)>
-void unary(Index n, const float* x, float* y) {
-  Index i = 0;
-  for (; i + kLanes <= n; i += kLanes) hn::StoreU(kFunction(hn::LoadU(kFloats, x + i)), kFloats, y + i);
-  if (i < n) store_first(kFunction(load_first(x + i, n - i, 1)), n - i, y + i);
+void unary(Index rows, Index cols, const float* x, Index x_row, float* y, Index y_row) {
+  for (Index i = 0; i < rows; ++i, x += x_row, y += y_row) {
+    Index j = 0;
+    for (; j + kLanes <= cols; j += kLanes) hn::StoreU(kFunction(hn::LoadU(kFloats, x + j)), kFloats, y + j);
+    if (j < cols) store_first(kFunction(load_first(x + j, cols - j, 1)), cols - j, y + j);
+  }
 }
 
-/// An operand of stride 0 or 1.
-struct Operand {
+/// A row of an operand: adjacent elements, or one for all.
+struct Row {
   const float* data;
   bool splat;
   Vector value;  // of a splat; read before anything is written
 
-  HWY_INLINE Operand(const float* p, Index stride) : data(p), splat(stride == 0), value(set(*p)) {}
-  HWY_INLINE Vector at(Index i) const { return splat ? value : hn::LoadU(kFloats, data + i); }
-  HWY_INLINE Vector first_at(Index i, Index count) const {
-    return splat ? value : load_first(data + i, count, 1);
+  HWY_INLINE Row(const float* p, Index stride) : data(p), splat(stride == 0), value(set(*p)) {}
+  HWY_INLINE Vector at(Index j) const { return splat ? value : hn::LoadU(kFloats, data + j); }
+  HWY_INLINE Vector first_at(Index j, Index count) const {
+    return splat ? value : load_first(data + j, count, 1);
   }
 };
 
+// Rows shorter than a vector are loaded some at a time before any of them is stored: a vector that reaches
+// into the next row, which y may share with an operand, would have to wait for the store.
+constexpr Index kShortRows = 4;
+
 template <Vector (*kFunction)(Vector, Vector)>
-void binary(Index n, const float* a, Index a_stride, const float* b, Index b_stride, float* y) {
-  if (n == 0) return;
-  const Operand left(a, a_stride);
-  const Operand right(b, b_stride);
+void binary_of_short_rows(Index rows, Index cols, const Operand& a, const Operand& b, float* y, Index y_row) {
+  const auto at = [&](Index i) HWY_ATTR {
+    return kFunction(Row(a.data + i * a.row, a.col).first_at(0, cols),
+                     Row(b.data + i * b.row, b.col).first_at(0, cols));
+  };
   Index i = 0;
-  for (; i + kLanes <= n; i += kLanes) hn::StoreU(kFunction(left.at(i), right.at(i)), kFloats, y + i);
-  const Index rest = n - i;
-  if (rest > 0) store_first(kFunction(left.first_at(i, rest), right.first_at(i, rest)), rest, y + i);
+  for (; i + kShortRows <= rows; i += kShortRows) {
+    const Vector y0 = at(i), y1 = at(i + 1), y2 = at(i + 2), y3 = at(i + 3);
+    store_first(y0, cols, y + i * y_row);
+    store_first(y1, cols, y + (i + 1) * y_row);
+    store_first(y2, cols, y + (i + 2) * y_row);
+    store_first(y3, cols, y + (i + 3) * y_row);
+  }
+  for (; i < rows; ++i) store_first(at(i), cols, y + i * y_row);
+}
+
+template <Vector (*kFunction)(Vector, Vector)>
+void binary(Index rows, Index cols, const Operand& a, const Operand& b, float* y, Index y_row) {
+  if (cols == 0) return;
+  const Operand a_of = a, b_of = b;  // copies that no store can alias
+  if (cols < kLanes && rows > 1) return binary_of_short_rows<kFunction>(rows, cols, a_of, b_of, y, y_row);
+  for (Index i = 0; i < rows; ++i, y += y_row) {
+    const Row left(a_of.data + i * a_of.row, a_of.col);
+    const Row right(b_of.data + i * b_of.row, b_of.col);
+    Index j = 0;
+    for (; j + kLanes <= cols; j += kLanes) hn::StoreU(kFunction(left.at(j), right.at(j)), kFloats, y + j);
+    const Index rest = cols - j;
+    if (rest > 0) store_first(kFunction(left.first_at(j, rest), right.first_at(j, rest)), rest, y + j);
+  }
 }
 
 /// Element by element in f64, which has no fused multiply-add: the same bits on every target.
-void pow_each(Index n, const float* a, Index a_stride, const float* b, Index b_stride, float* y) {
-  if (n == 0) return;
-  const float a0 = *a;
-  const float b0 = *b;
-  for (Index i = 0; i < n; ++i) {
-    const double base = a_stride == 0 ? a0 : a[i];
-    const double exponent = b_stride == 0 ? b0 : b[i];
-    y[i] = static_cast<float>(pow64(base, exponent));
+void pow_each(Index rows, Index cols, const Operand& a, const Operand& b, float* y, Index y_row) {
+  if (cols == 0) return;
+  for (Index i = 0; i < rows; ++i) {
+    const float* const left = a.data + i * a.row;
+    const float* const right = b.data + i * b.row;
+    const float a0 = *left, b0 = *right;  // of one for all, read before anything is written
+    for (Index j = 0; j < cols; ++j) {
+      const double base = a.col == 0 ? a0 : left[j];
+      const double exponent = b.col == 0 ? b0 : right[j];
+      y[i * y_row + j] = static_cast<float>(pow64(base, exponent));
+    }
   }
 }
 
@@ -119,8 +149,8 @@ HWY_INLINE void store_mask(Mask mask, bool* p, Index count) {
 
 void less(Index n, const float* a, Index a_stride, const float* b, Index b_stride, bool* y) {
   if (n == 0) return;
-  const Operand left(a, a_stride);
-  const Operand right(b, b_stride);
+  const Row left(a, a_stride);
+  const Row right(b, b_stride);
   Index i = 0;
   for (; i + kLanes <= n; i += kLanes) store_mask(hn::Lt(left.at(i), right.at(i)), y + i, kLanes);
   const Index rest = n - i;
@@ -130,8 +160,8 @@ void less(Index n, const float* a, Index a_stride, const float* b, Index b_strid
 void where(Index n, const bool* c, Index c_stride, const float* a, Index a_stride, const float* b,
            Index b_stride, float* y) {
   if (n == 0) return;
-  const Operand left(a, a_stride);
-  const Operand right(b, b_stride);
+  const Row left(a, a_stride);
+  const Row right(b, b_stride);
   const Mask all = hn::FirstN(kFloats, *c ? static_cast<size_t>(kLanes) : 0);
   Index i = 0;
   for (; i + kLanes <= n; i += kLanes) {

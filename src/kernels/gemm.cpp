@@ -30,11 +30,16 @@ constexpr Index kTileRows = 6;
 constexpr Index kTileRows = 4;
 #endif
 constexpr Index kPanelColumns = 2 * kLanes;
-constexpr Index kDepth = 384;
+constexpr Index kDepth = 192;  // a panel of AVX-512 is 24 KiB: it stays in L1
 static_assert(kPanelColumns * kDepth * Index{sizeof(float)} <= kGemmScratchBytes);
 
 // With fewer row tiles than this, copying a panel costs more than reading B at its own stride.
 constexpr Index kTilesWorthPacking = 4;
+
+// A piece for the tail: still in L1, and large enough that the call does not count.
+constexpr Index kTailRows = 48;
+// A product so small stays in L1 as a whole: it is one piece.
+constexpr Index kOnePiece = 4096;
 
 struct Matrix {
   const float* data;
@@ -66,10 +71,17 @@ HWY_INLINE void store_columns(Vector v, float* p, Index columns) {
 // since GCC spills again where the loops around it are in view.
 #define WAFER_FOR_EACH_ROW(DO) DO(0) DO(1) DO(2) DO(3) DO(4) DO(5) DO(6) DO(7) DO(8) DO(9) DO(10) DO(11)
 
+/// Cache lines to fetch while a tile is computed: of what its tail will read, and of C.
+struct Lines {
+  Index count = 0;
+  std::array<const std::byte*, kTileRows * 2 * (Tail::kMaxStreams + 1)> at;
+};
+
 /// C[kRows, (kVectors−1)·kLanes + last_columns] (+)= A · panel.
-template <int kRows, int kVectors>
+template <int kRows, int kVectors, bool kFetch>
 HWY_NOINLINE void multiply_tile(Index depth, const float* a, Index a_row, Index a_col, const float* panel,
-                                Index panel_row, float* c, Index c_row, Index last_columns, bool accumulate) {
+                                Index panel_row, float* c, Index c_row, Index last_columns, bool accumulate,
+                                const Lines& lines) {
   constexpr Index kLast = (kVectors - 1) * kLanes;
 #define WAFER_DECLARE(i) Vector first##i = hn::Zero(kFloats), last##i = hn::Zero(kFloats);
   WAFER_FOR_EACH_ROW(WAFER_DECLARE)
@@ -89,6 +101,9 @@ HWY_NOINLINE void multiply_tile(Index depth, const float* a, Index a_row, Index 
   for (Index p = 0; p < depth; ++p) {
     const Vector b_first = hn::LoadU(kFloats, panel);
     const Vector b_last = hn::LoadU(kFloats, panel + kLast);
+    if constexpr (kFetch) {  // one a step, so that none waits for another
+      if (p < lines.count) __builtin_prefetch(lines.at[static_cast<size_t>(p)], 1);
+    }
     asm("" : "+r"(a0), "+r"(a3), "+r"(a6), "+r"(a9));  // else GCC 12 keeps the four in one vector register
 #define WAFER_STEP(i)                                                         \
   if constexpr (i < kRows) {                                                  \
@@ -112,15 +127,34 @@ HWY_NOINLINE void multiply_tile(Index depth, const float* a, Index a_row, Index 
   WAFER_FOR_EACH_ROW(WAFER_STORE)
 }
 
-using MultiplyTile = decltype(multiply_tile<1, 1>);
+using MultiplyTile = decltype(multiply_tile<1, 1, false>);
 
 /// The tiles of kVectors vectors, by their number of rows less one.
-template <int kVectors, int... kRowsLessOne>
+template <int kVectors, bool kFetch, int... kRowsLessOne>
 constexpr std::array<MultiplyTile*, kTileRows> tiles_of(std::integer_sequence<int, kRowsLessOne...>) {
-  return {multiply_tile<kRowsLessOne + 1, kVectors>...};
+  return {multiply_tile<kRowsLessOne + 1, kVectors, kFetch>...};
 }
-constexpr std::array kTiles = {tiles_of<1>(std::make_integer_sequence<int, kTileRows>()),
-                               tiles_of<2>(std::make_integer_sequence<int, kTileRows>())};
+constexpr auto kAllRows = std::make_integer_sequence<int, kTileRows>();
+constexpr std::array kTiles = {tiles_of<1, false>(kAllRows), tiles_of<2, false>(kAllRows)};
+constexpr std::array kFetchingTiles = {tiles_of<1, true>(kAllRows), tiles_of<2, true>(kAllRows)};
+
+/// The lines of a tile of C at (row, col), and of what goes with it.
+void find_lines(const Tail& tail, Index row, Index rows, Index col, Index columns, const float* c, Index c_row,
+                Lines& lines) {
+  constexpr Index kLine = 64;
+  lines.count = 0;
+  const auto add = [&](const std::byte* from, Index row_bytes, Index bytes) {
+    for (Index i = 0; i < rows; ++i, from += row_bytes) {
+      lines.at[static_cast<size_t>(lines.count++)] = from;
+      if (bytes > kLine) lines.at[static_cast<size_t>(lines.count++)] = from + kLine;
+    }
+  };
+  add(reinterpret_cast<const std::byte*>(c), c_row * Index{sizeof(float)}, columns * Index{sizeof(float)});
+  for (size_t s = 0; s < tail.stream_count; ++s) {
+    const Tail::Stream& stream = tail.streams[s];
+    add(stream.data + row * stream.row + col * stream.col, stream.row, columns * stream.col);
+  }
+}
 
 /// to[p, j] = rows[j][p], 4 x 4 elements.
 HWY_INLINE void transpose_4x4(const std::array<const float*, 4>& rows, Index p, float* to, Index to_row) {
@@ -178,9 +212,9 @@ HWY_NOINLINE void pack(const Matrix& b, Index depth, Index columns, float* panel
 /// Piece `i` of `pieces` even ones of [0, n): where it begins.
 HWY_INLINE Index even(Index n, Index i, Index pieces) { return n * i / pieces; }
 
-/// C[m, columns] (+)= A · B for a B of at most one panel.
+/// C[m, columns] (+)= A · B for a B of at most one panel; `col` is its place in C, for the tail.
 void multiply_panel(Index m, Index columns, Index depth, const Matrix& a, const Matrix& b, float* c,
-                    Index c_row, bool accumulate, float* scratch) {
+                    Index c_row, bool accumulate, float* scratch, const Tail* tail, Index col) {
   const Index vectors = columns > kLanes ? 2 : 1;
   const Index last_columns = columns - (vectors - 1) * kLanes;
   const Index tiles = (m + kTileRows - 1) / kTileRows;
@@ -192,22 +226,31 @@ void multiply_panel(Index m, Index columns, Index depth, const Matrix& a, const 
   } else {
     pack(b, depth, columns, scratch, panel_row);
   }
-  const auto& tile_of = kTiles[static_cast<size_t>(vectors - 1)];
+  const bool fetch = tail != nullptr && tail->stream_count > 0;
+  const auto& tile_of = (fetch ? kFetchingTiles : kTiles)[static_cast<size_t>(vectors - 1)];
+  Lines lines;
+  Index ready = 0;  // rows that the tail has seen
   for (Index tile = 0; tile < tiles; ++tile) {
     const Index i = even(m, tile, tiles);
     const Index rows = even(m, tile + 1, tiles) - i;
+    if (fetch) find_lines(*tail, i, rows, col, columns, c + i * c_row, c_row, lines);
     tile_of[static_cast<size_t>(rows - 1)](depth, a.at(i, 0), a.row, a.col, panel, panel_row, c + i * c_row,
-                                           c_row, last_columns, accumulate);
+                                           c_row, last_columns, accumulate, lines);
+    if (tail == nullptr || (i + rows - ready < kTailRows && i + rows < m)) continue;
+    tail->run(tail->self, ready, i + rows - ready, col, columns);
+    ready = i + rows;
   }
 }
 
 void gemm(Index m, Index n, Index k, const float* a, Index a_row, Index a_col, const float* b, Index b_row,
-          Index b_col, float* c, Index c_row, bool accumulate, float* scratch) {
+          Index b_col, float* c, Index c_row, bool accumulate, float* scratch, const Tail* tail) {
   if (m == 0 || n == 0) return;
   if (k == 0) {
     for (Index i = 0; i < m && !accumulate; ++i) std::fill_n(c + i * c_row, n, 0.0F);
+    if (tail != nullptr) tail->run(tail->self, 0, m, 0, n);
     return;
   }
+  const bool one_piece = m * n <= kOnePiece;
   const Matrix left{a, a_row, a_col};
   const Matrix right{b, b_row, b_col};
   const Index chunks = (k + kDepth - 1) / kDepth;
@@ -216,9 +259,11 @@ void gemm(Index m, Index n, Index k, const float* a, Index a_row, Index a_col, c
     const Index depth = even(k, chunk + 1, chunks) - p;
     for (Index j = 0; j < n; j += kPanelColumns) {
       multiply_panel(m, std::min(kPanelColumns, n - j), depth, {left.at(0, p), a_row, a_col},
-                     {right.at(p, j), b_row, b_col}, c + j, c_row, accumulate || chunk > 0, scratch);
+                     {right.at(p, j), b_row, b_col}, c + j, c_row, accumulate || chunk > 0, scratch,
+                     chunk + 1 == chunks && !one_piece ? tail : nullptr, j);
     }
   }
+  if (tail != nullptr && one_piece) tail->run(tail->self, 0, m, 0, n);
 }
 
 }  // namespace

@@ -41,6 +41,16 @@ struct Lanes {
   static HWY_INLINE Lanes from(const Load& load, const float* p) {
     return {Half::from(load, p), Half::from(load, p + kCount / 2)};
   }
+  /// f(l) is the vector of lanes l, l + 1, ...
+  template <class F>
+  static HWY_INLINE Lanes made_by(const F& f, Index l = 0) {
+    return {Half::made_by(f, l), Half::made_by(f, l + kCount / 2)};
+  }
+  template <class F>
+  HWY_INLINE void for_each(const F& f, Index l = 0) const {
+    low.for_each(f, l);
+    high.for_each(f, l + kCount / 2);
+  }
   HWY_INLINE Lanes plus(const Lanes& other) const { return {low.plus(other.low), high.plus(other.high)}; }
   HWY_INLINE hn::TFromD<D> total() const { return low.plus(high).total(); }
 };
@@ -52,6 +62,14 @@ struct Lanes<D, kCount, true> {
   template <class Load>
   static HWY_INLINE Lanes from(const Load& load, const float* p) {
     return {load(p)};
+  }
+  template <class F>
+  static HWY_INLINE Lanes made_by(const F& f, Index l = 0) {
+    return {f(l)};
+  }
+  template <class F>
+  HWY_INLINE void for_each(const F& f, Index l = 0) const {
+    f(vector, l);
   }
   HWY_INLINE Lanes plus(const Lanes& other) const { return {hn::Add(vector, other.vector)}; }
   HWY_INLINE hn::TFromD<D> total() const { return fold(D(), vector); }

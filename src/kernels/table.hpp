@@ -4,6 +4,7 @@
 
 #include <wafer/core/dtype.hpp>
 #include <wafer/core/target.hpp>
+#include <wafer/core/tile.hpp>
 
 #include <cstdint>
 
@@ -20,15 +21,22 @@ inline constexpr Index kGemmScratchBytes = 64 * 1024;
 /// of strides, a broadcast the stride 0); C's columns are adjacent. Each element is one chain of fused
 /// multiply-adds (a product and a sum on targets without them), ascending in k, from +0 or from the C that is
 /// there; so cutting k into successive accumulating calls changes no bit. k = 0 is a product of nothing:
-/// zeros.
+/// zeros. `tail` (if any) is called for pieces that make up C, unless C is empty.
 using Gemm = void(Index m, Index n, Index k, const float* a, Index a_row, Index a_col, const float* b,
-                  Index b_row, Index b_col, float* c, Index c_row, bool accumulate, float* scratch);
+                  Index b_row, Index b_col, float* c, Index c_row, bool accumulate, float* scratch,
+                  const Tail* tail);
 
-/// y[i] = f(x[i]); y may be x.
-using Unary = void(Index n, const float* x, float* y);
+/// y[i,j] = f(x[i,j]), columns adjacent; y may be x.
+using Unary = void(Index rows, Index cols, const float* x, Index x_row, float* y, Index y_row);
 
-/// y[i] = f(a[i], b[i]); strides are 0 or 1; y may be a or b.
-using Binary = void(Index n, const float* a, Index a_stride, const float* b, Index b_stride, float* y);
+/// An input of `Binary`: strides 0 where it is broadcast, and that of its columns is 0 or 1.
+struct Operand {
+  const float* data = nullptr;
+  Index row = 0, col = 1;
+};
+
+/// y[i,j] = f(a[i,j], b[i,j]), columns of y adjacent; y may be a or b, where that is not broadcast.
+using Binary = void(Index rows, Index cols, const Operand& a, const Operand& b, float* y, Index y_row);
 
 /// y[i] = a[i] ? b[i] of booleans, one byte each; strides are 0 or 1.
 using Compare = void(Index n, const float* a, Index a_stride, const float* b, Index b_stride, bool* y);
@@ -49,13 +57,13 @@ using SumRowF64 = double(Index n, const float* x);
 /// y[j] = Σ_i x[i,j], one chain ascending in i, from +0 or from the y that is there when `accumulate`.
 using SumRows = void(Index rows, Index cols, const float* x, Index row_stride, float* y, bool accumulate);
 
-/// loss[i] = log Σ_j exp(z[i,j] − max) − (z[i,label[i]] − max), the sum in the order of SumRow.
-/// Labels are in [0, classes).
+/// loss[i] = log Σ_j exp(z[i,j] − max) − (z[i,label[i]] − max), the sum in the order of SumRow, and
+/// p[i,j] = exp(z[i,j] − max) / Σ_j exp(z[i,j] − max). Labels are in [0, classes); p may be z.
 using CrossEntropy = void(Index rows, Index classes, const float* z, Index z_row, const std::int32_t* label,
-                          float* loss);
+                          float* loss, float* p, Index p_row);
 
-/// dz[i,j] = (softmax(z)[i,j] − (j == label[i])) · g[i]; g_stride is 0 or 1; dz may be z.
-using CrossEntropyGradient = void(Index rows, Index classes, const float* z, Index z_row,
+/// dz[i,j] = (p[i,j] − (j == label[i])) · g[i]; g_stride is 0 or 1; dz may be p.
+using CrossEntropyGradient = void(Index rows, Index classes, const float* p, Index p_row,
                                   const std::int32_t* label, const float* g, Index g_stride, float* dz,
                                   Index dz_row);
 
@@ -70,9 +78,19 @@ struct SgdScalars {
   bool nesterov = false;
 };
 
+/// A matrix whose columns are adjacent.
+struct Rows {
+  float* data = nullptr;
+  Index row = 0;
+};
+struct ConstRows {
+  const float* data = nullptr;
+  Index row = 0;
+};
+
 /// d = g·scale + weight_decay·p;  m = momentum·m + d;  p −= learning_rate · (nesterov ? d + momentum·m : m).
 /// m is null where there is no momentum: then p −= learning_rate · d.
-using SgdUpdate = void(Index n, float* p, float* m, const float* g, const SgdScalars& scalars);
+using SgdUpdate = void(Index rows, Index cols, Rows p, Rows m, ConstRows g, const SgdScalars& scalars);
 
 struct AdamwScalars {
   float decay = 1;  ///< 1 − learning rate · weight decay
@@ -88,7 +106,8 @@ struct AdamwScalars {
 
 /// d = g·scale;  m = beta1·m + (1−beta1)·d;  v = beta2·v + (1−beta2)·d²;
 /// p = p·decay − step_size·m / (√v / sqrt_bias2 + epsilon). Square root and divisions are exact.
-using AdamwUpdate = void(Index n, float* p, float* m, float* v, const float* g, const AdamwScalars& scalars);
+using AdamwUpdate = void(Index rows, Index cols, Rows p, Rows m, Rows v, ConstRows g,
+                         const AdamwScalars& scalars);
 
 /// The kernels of one instruction set.
 struct Table {

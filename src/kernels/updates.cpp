@@ -62,23 +62,42 @@ HWY_INLINE void adamw_step(float* p, float* m, float* v, const float* g, Index c
   store(hn::Sub(hn::Mul(load(p, count), set(scalars.decay)), step), p, count);
 }
 
-void sgd_update(Index n, float* p, float* m, const float* g, const SgdScalars& given) {
+// Calls step(j, count) for the vectors of a row.
+template <class Step>
+HWY_INLINE void for_each_vector(Index cols, const Step& step) {
+  Index j = 0;
+  for (; j + kLanes <= cols; j += kLanes) step(j, kLanes);
+  if (j < cols) step(j, cols - j);
+}
+
+void sgd_update(Index rows, Index cols, Rows p, Rows m, ConstRows g, const SgdScalars& given) {
   const SgdScalars scalars = given;  // a copy that no store can alias
-  Index i = 0;
-  if (m == nullptr) {
-    for (; i + kLanes <= n; i += kLanes) sgd_step(p + i, g + i, kLanes, scalars);
-    if (i < n) sgd_step(p + i, g + i, n - i, scalars);
-  } else {
-    for (; i + kLanes <= n; i += kLanes) momentum_step(p + i, m + i, g + i, kLanes, scalars);
-    if (i < n) momentum_step(p + i, m + i, g + i, n - i, scalars);
+  for (Index i = 0; i < rows; ++i) {
+    float* const weights = p.data + i * p.row;
+    const float* const gradients = g.data + i * g.row;
+    if (m.data == nullptr) {
+      for_each_vector(
+          cols, [&](Index j, Index count) HWY_ATTR { sgd_step(weights + j, gradients + j, count, scalars); });
+    } else {
+      float* const moments = m.data + i * m.row;
+      for_each_vector(cols, [&](Index j, Index count) HWY_ATTR {
+        momentum_step(weights + j, moments + j, gradients + j, count, scalars);
+      });
+    }
   }
 }
 
-void adamw_update(Index n, float* p, float* m, float* v, const float* g, const AdamwScalars& given) {
+void adamw_update(Index rows, Index cols, Rows p, Rows m, Rows v, ConstRows g, const AdamwScalars& given) {
   const AdamwScalars scalars = given;
-  Index i = 0;
-  for (; i + kLanes <= n; i += kLanes) adamw_step(p + i, m + i, v + i, g + i, kLanes, scalars);
-  if (i < n) adamw_step(p + i, m + i, v + i, g + i, n - i, scalars);
+  for (Index i = 0; i < rows; ++i) {
+    float* const weights = p.data + i * p.row;
+    float* const moments = m.data + i * m.row;
+    float* const variances = v.data + i * v.row;
+    const float* const gradients = g.data + i * g.row;
+    for_each_vector(cols, [&](Index j, Index count) HWY_ATTR {
+      adamw_step(weights + j, moments + j, variances + j, gradients + j, count, scalars);
+    });
+  }
 }
 
 }  // namespace

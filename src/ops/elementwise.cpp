@@ -49,6 +49,17 @@ LoopNest loop_nest(const Tile& out, Tiles in) {
   return nest;
 }
 
+kernels::Operand operand_of(const Tile& tile, Index rows, Index cols) {
+  // Missing dimensions are broadcast; single ones too.
+  const bool has_rows = tile.rank == 2 && tile.extent[0] != 1;
+  const auto last = at(tile.rank - 1);
+  const bool has_cols = tile.rank > 0 && tile.extent[last] != 1;
+  const bool fits = tile.rank <= 2 && (!has_rows || tile.extent[0] == rows) &&
+                    (!has_cols || (tile.extent[last] == cols && tile.stride[last] == 1));
+  if (!fits) return {};
+  return {tile.as<float>(), has_rows ? tile.stride[0] : 0, has_cols || cols == 1 ? 1 : 0};
+}
+
 namespace {
 
 template <class T>
@@ -65,6 +76,7 @@ void copy_elements(const Tile& out, const Tile& in) {
 }  // namespace
 
 void copy(const Tile& out, const Tile& in) {
+  if (out.data == in.data && dense_stride(out, in) == 1) return;  // in place
   switch (size_of(out.dtype)) {
     case 1: return copy_elements<std::uint8_t>(out, in);
     case 4: return copy_elements<std::uint32_t>(out, in);

@@ -110,6 +110,41 @@ void elementwise(const Tile& out, Tiles in, const F& f) {
   });
 }
 
+/// A tile as rows of adjacent columns, with the strides of `kernels::Operand`; data is null where it is none.
+/// `rows` and `cols` are the result's.
+kernels::Operand operand_of(const Tile& tile, Index rows, Index cols);
+
+/// Calls a kernel of rows and columns on f32 tiles: once where they are matrices, else for each run.
+template <std::size_t kInputs, class F>
+void rows_and_columns(const Tile& out, Tiles in, const F& f) {
+  if (out.rank == 2 && out.stride[1] == 1 && out.extent[0] > 1) {
+    std::array<kernels::Operand, kInputs> operands;
+    bool fits = true;
+    for (std::size_t i = 0; i < kInputs; ++i) {
+      operands[i] = operand_of(in[i], out.extent[0], out.extent[1]);
+      fits = fits && operands[i].data != nullptr;
+    }
+    if (fits) return f(out.extent[0], out.extent[1], operands, out.as<float>(), out.stride[0]);
+  }
+  [&]<std::size_t... I>(std::index_sequence<I...>) {
+    elementwise<float, decltype(I, float())...>(out, in, [&](Index n, auto... runs) {
+      float* to = nullptr;
+      std::array<kernels::Operand, kInputs> operands;
+      std::size_t at = 0;
+      const auto take = [&](const auto& run) {
+        if constexpr (std::is_pointer_v<std::remove_cvref_t<decltype(run)>>) {
+          to = run;
+        } else {
+          operands[at++] = {run.data, 0, run.stride};
+        }
+      };
+      (take(runs), ...);
+      f(1, n, operands, to, 0);
+    });
+  }
+  (std::make_index_sequence<kInputs>());
+}
+
 /// The plain loop: out[i] = f(in[i]...) at each index, inputs broadcast.
 template <class Out, class... In, class F>
 void plain_elementwise(const Tile& out, Tiles in, const F& f) {
@@ -152,10 +187,12 @@ struct Unary {
     if (in[0].dtype != DType::f32) return {};
     return {{[](const void*, const Context& context, Tiles x, Tiles y) {
       const auto kernel = kernels::table(context.target).*kKernel;
-      elementwise<float, float>(y[0], x, [&](Index n, Run<float> from, float* to) {
-        if (from.stride == 1) return kernel(n, from.data, to);
-        kernel(1, from.data, to);
-        std::fill_n(to + 1, n - 1, *to);
+      rows_and_columns<1>(y[0], x, [&](Index rows, Index cols, const auto& from, float* to, Index to_row) {
+        if (from[0].col == 1) return kernel(rows, cols, from[0].data, from[0].row, to, to_row);
+        for (Index i = 0; i < rows; ++i, to += to_row) {  // one for all
+          kernel(1, 1, from[0].data + i * from[0].row, 0, to, 0);
+          std::fill_n(to + 1, cols - 1, *to);
+        }
       });
     }}};
   }
@@ -188,8 +225,8 @@ struct Binary {
     if (in[0].dtype != DType::f32) return {};
     return {{[](const void*, const Context& context, Tiles x, Tiles y) {
       const auto kernel = kernels::table(context.target).*kKernel;
-      elementwise<float, float, float>(y[0], x, [&](Index n, Run<float> a, Run<float> b, float* to) {
-        kernel(n, a.data, a.stride, b.data, b.stride, to);
+      rows_and_columns<2>(y[0], x, [&](Index rows, Index cols, const auto& from, float* to, Index to_row) {
+        kernel(rows, cols, from[0], from[1], to, to_row);
       });
     }}};
   }

@@ -49,15 +49,19 @@ void multiply(const Context& context, const Product& p, bool accumulate) {
   const auto gemm = kernels::table(context.target).gemm;
   const auto scratch = static_cast<float*>(context.scratch);
   if (p.c_col == 1 || p.n == 1) {
-    gemm(p.m, p.n, p.k, p.a, p.a_row, p.a_col, p.b, p.b_row, p.b_col, p.c, p.c_row, accumulate, scratch);
-  } else if (p.c_row == 1 || p.m == 1) {
-    gemm(p.n, p.m, p.k, p.b, p.b_col, p.b_row, p.a, p.a_col, p.a_row, p.c, p.c_col, accumulate, scratch);
+    return gemm(p.m, p.n, p.k, p.a, p.a_row, p.a_col, p.b, p.b_row, p.b_col, p.c, p.c_row, accumulate,
+                scratch, context.tail);
+  }
+  if (p.c_row == 1 || p.m == 1) {
+    gemm(p.n, p.m, p.k, p.b, p.b_col, p.b_row, p.a, p.a_col, p.a_row, p.c, p.c_col, accumulate, scratch,
+         nullptr);
   } else {
     for (Index j = 0; j < p.n; ++j) {
       gemm(p.m, 1, p.k, p.a, p.a_row, p.a_col, p.b + j * p.b_col, p.b_row, p.b_col, p.c + j * p.c_col,
-           p.c_row, accumulate, scratch);
+           p.c_row, accumulate, scratch, nullptr);
     }
   }
+  if (context.tail != nullptr && p.m > 0 && p.n > 0) context.tail->run(context.tail->self, 0, p.m, 0, p.n);
 }
 
 // The same, plainly.
@@ -225,11 +229,12 @@ Gradients Matmul::gradient(Inputs in, Outputs, Cotangents cotangents) const {
   return {da, db};
 }
 
-Kernels Matmul::kernels(const Types&) const {
-  return {{[](const void* op, const Context& context, Tiles in, Tiles out) {
-             run_matmul(ops::op_of<Matmul>(op), context, in, out, multiply);
+Kernels Matmul::kernels(const Types& in) const {
+  const bool runs_tail = in[0].shape.rank() == 2;  // else rows of several matrices are joined
+  return {{[](const void* op, const Context& context, Tiles x, Tiles y) {
+             run_matmul(ops::op_of<Matmul>(op), context, x, y, multiply);
            },
-           kernels::kGemmScratchBytes}};
+           kernels::kGemmScratchBytes, runs_tail}};
 }
 
 Types RowProduct::infer(const Types& in) const {

@@ -29,8 +29,9 @@ using SlopeGlue = ops::Binary<Slope, &kernels::Table::relu_gradient>;
 Types Relu::infer(const Types& in) const { return Glue::infer(in); }
 AxesRule Relu::axes(const Types& in) const { return Glue::axes(in); }
 void Relu::run(const Context&, Tiles in, Tiles out) const { Glue::run(in, out); }
-Gradients Relu::gradient(Inputs in, Outputs, Cotangents cotangents) const {
-  return apply(ReluGradient{}, {in[0], cotangents[0]});
+// y > 0 exactly where x > 0; so x need not be kept.
+Gradients Relu::gradient(Inputs, Outputs out, Cotangents cotangents) const {
+  return apply(ReluGradient{}, {out[0], cotangents[0]});
 }
 Alias Relu::alias(const Types& in) const { return Glue::alias(in); }
 Kernels Relu::kernels(const Types& in) const { return Glue::kernels(in); }

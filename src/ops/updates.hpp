@@ -29,21 +29,30 @@ struct MultiplyAdd {
   bool fused;
 };
 
-/// Calls f(n, offsets) for runs whose elements are adjacent in every operand; single elements where there are
-/// none.
+/// Calls f(rows, cols, offsets, row strides) for matrices whose columns are adjacent in every operand: once
+/// where the tiles are such a matrix, else for runs, or for single elements. The first tile counts as operand
+/// 0.
 template <class F>
-void for_each_adjacent_run(const Tile& first, Tiles others, const F& f) {
+void for_each_matrix(const Tile& first, Tiles others, const F& f) {
+  using Offsets = LoopNest::Offsets;
+  const int rank = first.rank;
+  const auto columns_are_adjacent = [&](const Tile& tile) { return tile.stride[at(rank - 1)] == 1; };
+  bool matrix = (rank == 1 || rank == 2) && columns_are_adjacent(first);
+  Offsets rows{first.stride[0]};
+  for (std::size_t i = 0; i < others.size(); ++i) {
+    matrix = matrix && columns_are_adjacent(others[i]);
+    rows[i + 1] = others[i].stride[0];
+  }
+  if (matrix)
+    return f(rank == 1 ? 1 : first.extent[0], first.extent[at(rank - 1)], Offsets{}, rows);
   const LoopNest nest = loop_nest(first, others);
   const Index n = nest.run();
   bool adjacent = true;
   for (std::size_t o = 0; o < nest.operands; ++o)
     adjacent = adjacent && (n == 1 || nest.run_stride()[o] == 1);
-  nest.for_each_run([&](LoopNest::Offsets offsets) {
-    if (adjacent) return f(n, offsets);
-    for (Index i = 0; i < n; ++i) {
-      f(1, offsets);
-      for (std::size_t o = 0; o < nest.operands; ++o) offsets[o] += nest.run_stride()[o];
-    }
+  nest.for_each_run([&](const Offsets& offsets) {
+    if (adjacent) return f(1, n, offsets, Offsets{});
+    f(n, 1, offsets, nest.run_stride());
   });
 }
 

@@ -50,9 +50,17 @@ Executor::Tickets Executor::number(const ProgramRecord& program) const {
   }
   tickets.prologue = length[0];
   tickets.body = length[1];
-  tickets.commit = length[2];
   tickets.epilogue = length[3];
   tickets.total = tickets.prologue + tickets.body * program.grid.micro_batches + tickets.epilogue;
+  tickets.fallible = tickets.total;
+  if (program.fallible_end < program.actions.size()) {
+    // It lies in the body only where that runs once.
+    const bool in_body = program.fallible_end < program.region_end[1];
+    tickets.fallible = tickets.first[program.fallible_end] +
+                       (program.fallible_end < program.region_end[0] ? 0
+                        : in_body                                    ? tickets.prologue
+                                  : tickets.prologue + tickets.body * program.grid.micro_batches);
+  }
   return tickets;
 }
 
@@ -120,11 +128,6 @@ std::int64_t Executor::must_follow(const Claim& claim, const Place& place) const
   return end;
 }
 
-std::byte* Executor::arena_of(Space space, const Place& place) const {
-  if (space == Space::dram) return state_.dram.data();
-  return state_.blocks[static_cast<std::size_t>(place.block[0] * data_.parts[1] + place.block[1])].data();
-}
-
 void Executor::fail(std::int64_t ticket) noexcept {
   std::int64_t earliest = failed_.load(std::memory_order_relaxed);
   while (ticket < earliest && !failed_.compare_exchange_weak(earliest, ticket, std::memory_order_acq_rel)) {
@@ -144,6 +147,12 @@ void Executor::enter(void* self, int worker) {
 void Executor::run(std::size_t program, StopRequest stop) {
   program_ = &data_.programs[program];
   numbers_ = &tickets_[program];
+  first_call_ = 0;
+  for (std::size_t p = 0; p < program; ++p) first_call_ += data_.programs[p].actions.size();
+  if (extents_ == 0 || axes_ != state_.axes) {
+    axes_ = state_.axes;
+    ++extents_;
+  }
   stop_ = stop;
   next_.store(0, std::memory_order_relaxed);
   failed_.store(kIdle, std::memory_order_relaxed);
@@ -196,9 +205,8 @@ std::vector<TraceEvent> Executor::trace() const {
           static_cast<double>(blocks_of(action) * action.tiles *
                               (is_in_body(note.claim.action) ? program_->grid.micro_batches : 1));
       TraceEvent& event = out.emplace_back();
-      event.what = action.kind == ActionKind::compute
-                       ? std::string_view(data_.places[data_.ops[action.op].where])
-                       : std::string_view("transfer");
+      event.what = action.kind == ActionKind::compute ? std::string_view(data_.places[action.where])
+                                                      : std::string_view("transfer");
       event.action = note.claim.action;
       event.tile = note.claim.tile;
       event.block = note.place.block[0] * data_.parts[1] + note.place.block[1];

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "runtime/arena.hpp"
 #include "runtime/boxes.hpp"
+#include "runtime/run_state.hpp"
 #include "runtime/workers.hpp"
 
 #include <wafer/runtime/executable_data.hpp>
@@ -26,16 +26,6 @@ struct ExecutorStats {
   Index moved_bytes = 0;  ///< between arenas
 };
 
-/// Memory of a session, and the numbers that kernels see.
-struct RunState {
-  std::vector<Arena> blocks;  // one for each block of a mesh
-  Arena dram;
-  Arena scratch;
-  std::vector<Index> axes;  // run-time extents
-  std::uint64_t seed = 0;
-  Index step = 0;
-};
-
 /// Runs the steps of an executable on workers that claim tiles, in one order, from one counter.
 ///
 /// A ticket is one tile of one action in one block and micro-batch; tickets are numbered in the order of the
@@ -53,8 +43,8 @@ class Executor {
   ~Executor();
 
   /// Runs one step. Rethrows the failure of the earliest ticket, the one that a worker alone would have met,
-  /// after all have stopped; throws RunError where `stop` was requested before the commit began. Variables
-  /// are unchanged in both cases.
+  /// after all have stopped; throws RunError where `stop` was requested before variables may be written.
+  /// Variables are unchanged in both cases.
   void run(std::size_t program, StopRequest stop);
 
   int threads() const { return workers_.threads(); }
@@ -83,8 +73,9 @@ class Executor {
   // Tickets of one program, numbered within each region.
   struct Tickets {
     std::vector<std::int64_t> first;  // of each action, from its region's begin
-    std::int64_t prologue = 0, body = 0, epilogue = 0, commit = 0;
+    std::int64_t prologue = 0, body = 0, epilogue = 0;
     std::int64_t total = 0;
+    std::int64_t fallible = 0;  // those before it may fail or be cancelled
   };
 
   struct Claim {
@@ -118,7 +109,6 @@ class Executor {
   std::int64_t region_begin(std::uint32_t action, Index micro_batch) const;
   std::int64_t end_of(std::int32_t action, Index micro_batch, const Place* place) const;
   std::int64_t must_follow(const Claim& claim, const Place& place) const;
-  std::byte* arena_of(Space space, const Place& place) const;
   void fail(std::int64_t ticket) noexcept;
   static void enter(void* self, int worker);
 
@@ -133,6 +123,9 @@ class Executor {
   // Of the step that runs.
   const ProgramRecord* program_ = nullptr;
   const Tickets* numbers_ = nullptr;
+  std::size_t first_call_ = 0;  // its first action's place among those of all programs
+  std::vector<Index> axes_;     // the run-time extents of the step before
+  std::uint64_t extents_ = 0;   // how often they have changed
   StopRequest stop_;
   Clock::time_point began_;
   EnterHook* hook_ = nullptr;

@@ -18,12 +18,13 @@ namespace {
 
 constexpr Index kMostThreads = 1024;  // more are a mistake
 
-int threads_of(const SessionOptions& options) {
+// `planned`: more threads would make the steps slower.
+int threads_of(const SessionOptions& options, Index planned) {
   if (options.threads < 0 || options.threads > kMostThreads) {
     throw RunError("threads: expected 1 to " + std::to_string(kMostThreads) +
                    ", or 0 for the CPUs at hand, got " + std::to_string(options.threads));
   }
-  return static_cast<int>(options.threads > 0 ? options.threads : available_cpus());
+  return static_cast<int>(options.threads > 0 ? options.threads : std::min(planned, available_cpus()));
 }
 
 Arena make_arena(Index bytes, std::optional<std::uint8_t> fill) {
@@ -73,7 +74,7 @@ void initialize_variable(SessionState& state, const VariableRecord& variable) {
 SessionState::SessionState(std::shared_ptr<const ExecutableData> executable, const SessionOptions& options,
                            std::optional<std::uint8_t> fill)
     : data(std::move(executable)) {
-  const int threads = threads_of(options);
+  const int threads = threads_of(options, data->workers);
   run.seed = options.seed;
   run.dram = make_arena(data->dram_bytes, fill);
   if (!data->host) {

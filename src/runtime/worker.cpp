@@ -11,6 +11,9 @@ namespace wafer::inline v0 {
 
 namespace {
 
+// Up to so many operands in a plan, the calls are kept: where steps are short, so that it counts.
+constexpr std::size_t kKeptOperands = 512;
+
 constexpr int kSpins = 2000;  // of a few nanoseconds each, before the CPU is offered to others
 
 // Written by one worker alone.
@@ -43,23 +46,30 @@ Executor::Worker::Worker(Executor& executor, int id)
       data_(executor.data_),
       slot_(executor.slots_[static_cast<std::size_t>(id)]),
       id_(id) {
-  std::size_t factors = 0, operands = 0;
+  CallSizes most;
+  std::size_t operands = 0, actions = 0;
   for (const ProgramRecord& program : data_.programs) {
+    actions += program.actions.size();
     for (const ActionRecord& action : program.actions) {
-      factors = std::max<std::size_t>(factors, action.factors);
-      operands = std::max<std::size_t>(operands, action.inputs + action.results);
+      const CallSizes sizes = sizes_of(data_, action);
+      most = {std::max(most.factors, sizes.factors), std::max(most.operands, sizes.operands)};
+      operands += sizes.operands;
     }
   }
-  ranges_.resize(factors);
-  tiles_.resize(operands);
+  call_.reserve(most);
+  if (data_.blocks() == 1 && operands <= kKeptOperands) {
+    kept_.reserve(actions);
+    for (const ProgramRecord& program : data_.programs) {
+      for (const ActionRecord& action : program.actions)
+        kept_.emplace_back().reserve(sizes_of(data_, action));
+    }
+  }
   if (executor.tracing_) notes_.reserve(static_cast<std::size_t>(executor.most_tickets()));
 }
 
 void Executor::Worker::run() {
   if (executor_.hook_) executor_.hook_(executor_.hook_data_, id_);
   const Tickets& numbers = *executor_.numbers_;
-  const std::int64_t commit =
-      numbers.prologue + numbers.body * executor_.program_->grid.micro_batches + numbers.commit;
   cursor_lap_ = -1;
   notes_.clear();
   context_.seed = executor_.state_.seed;
@@ -77,7 +87,7 @@ void Executor::Worker::run() {
     if (ticket >= numbers.total) break;
     slot_.ticket.store(ticket, std::memory_order_release);
     try {
-      if (ticket < commit && executor_.stop_.stop_requested())
+      if (ticket < numbers.fallible && executor_.stop_.stop_requested())
         throw RunError("step '" + executor_.program_->name + "': cancelled by its stop token");
       const Claim claim = locate(ticket);
       const ActionRecord& action = executor_.program_->actions[claim.action];
@@ -157,7 +167,7 @@ void Executor::Worker::count_moved(Index bytes) { add_to(slot_.moved_bytes, byte
 void Executor::Worker::execute(const Claim& claim, const Place& place) {
   const ActionRecord& action = executor_.program_->actions[claim.action];
   if (action.kind == ActionKind::compute) {
-    compute(action, place, claim.tile);
+    compute(claim.action, place, claim.tile);
     const Index block = place.block[0] * data_.parts[1] + place.block[1];
     executor_.computed_[static_cast<std::size_t>(block)].store(1, std::memory_order_relaxed);
   } else {
@@ -166,78 +176,39 @@ void Executor::Worker::execute(const Claim& claim, const Place& place) {
   add_to(slot_.tiles, 1);
 }
 
-void Executor::Worker::compute(const ActionRecord& action, const Place& place, std::uint32_t tile) {
-  const Grid& grid = executor_.program_->grid;
-  Index left = tile;
-  for (std::uint32_t f = 0; f < action.factors; ++f) {
-    const FactorRecord& factor = data_.factors[action.first_factor + f];
-    Range range = range_of(factor.division, grid, place, executor_.state_.axes);
-    if (factor.tile > 0) {
-      const Index begin = range.begin + (left % factor.tiles) * factor.tile;
-      left /= factor.tiles;
-      range = {std::min(begin, range.end), std::min(begin + factor.tile, range.end)};
-    }
-    ranges_[f] = range;
-  }
-  const bool linked = action.chain >= 0 && place.block[static_cast<std::size_t>(action.chain)] > 0;
-  context_.accumulate = linked || (action.sums_batch && place.micro_batch > 0);
-  for (std::uint32_t k = 0; k < action.inputs + action.results; ++k) {
-    tile_of(data_.operands[action.first_operand + k], place, tiles_[k]);
-  }
-  if (action.chain >= 0 && context_.accumulate) receive_sums(action, place);
-  const OpRecord& op = data_.ops[action.op];
-  context_.where = data_.places[op.where];
-  op.run(op.op.get(), context_, Tiles(tiles_.data(), action.inputs),
-         Tiles(tiles_.data() + action.inputs, action.results));
+// The call of an action that is one tile of the only block differs from step to step in nothing but the
+// run-time extents; so where it is kept, it is resolved when those change.
+Call& Executor::Worker::call_of(std::uint32_t action_index, const Place& place, std::uint32_t tile) {
+  const ActionRecord& action = executor_.program_->actions[action_index];
+  Call& call = kept_.empty() ? call_ : kept_[executor_.first_call_ + action_index];
+  const bool kept = &call != &call_ && action.tiles == 1 && executor_.program_->grid.micro_batches == 1;
+  if (kept && call.extents == executor_.extents_) return call;
+  call.resolve({data_, executor_.program_->grid, place, executor_.state_}, action, tile);
+  call.extents = kept ? executor_.extents_ : 0;
+  return call;
 }
 
-// The piece of an operand that belongs to the current factor ranges.
-// (Only the dimensions that there are: a tile has room for many, and is filled for each operand of each
-// call.)
-void Executor::Worker::tile_of(const OperandRecord& operand, const Place& place, Tile& tile) const {
-  const BufferRecord& buffer = data_.buffers[operand.buffer];
-  const Grid& grid = executor_.program_->grid;
-  const std::vector<Index>& axes = executor_.state_.axes;
-  tile.dtype = buffer.dtype;
-  tile.rank = buffer.rank;
-  Index offset = 0;
-  bool empty = false;
-  for (int d = 0; d < buffer.rank; ++d) {
-    const auto i = static_cast<std::size_t>(d);
-    const BufferDim& dim = data_.dims[buffer.first_dim + i];
-    const OperandDim& of = data_.operand_dims[operand.first_dim + i];
-    const Range outer = of.factor < 0 ? Range{0, 1} : ranges_[static_cast<std::size_t>(of.factor)];
-    const Range range{outer.begin * of.inner, outer.end * of.inner};
-    const Division& division = dim.division;
-    const Index greatest = division.extent;
-    tile.extent[i] = range.size();
-    tile.origin[i] = range.begin;
-    tile.stride[i] = dim.stride;
-    tile.shape[i] = division.axis < 0
-                        ? greatest
-                        : std::min(greatest, axes[static_cast<std::size_t>(division.axis)] * division.per);
-    if (division.direction < 0 && !division.micro) {
-      offset += range.begin * dim.stride;  // held from its first index
-    } else {
-      offset += (range.begin - range_of(division, grid, place, axes).begin) * dim.stride;
-    }
-    empty = empty || range.size() <= 0;
-  }
-  std::byte* const base = executor_.arena_of(buffer.space, place) + buffer.offset;
-  tile.data = base + (empty ? 0 : offset * size_of(buffer.dtype));
+void Executor::Worker::compute(std::uint32_t action_index, const Place& place, std::uint32_t tile) {
+  const ActionRecord& action = executor_.program_->actions[action_index];
+  Call& call = call_of(action_index, place, tile);
+  const bool linked = action.chain >= 0 && place.block[static_cast<std::size_t>(action.chain)] > 0;
+  context_.accumulate = linked || (action.sums_batch && place.micro_batch > 0);
+  if (action.chain >= 0 && context_.accumulate) receive_sums(call, place);
+  call.run(data_, context_);
 }
 
 // Takes over what the block before in the chain has summed so far (the last one, from the micro-batch
 // before).
-void Executor::Worker::receive_sums(const ActionRecord& action, const Place& place) {
+void Executor::Worker::receive_sums(const Call& call, const Place& place) {
+  const ActionRecord& action = *call.action;
   const auto dir = static_cast<std::size_t>(action.chain);
   Place before = place;
   before.block[dir] = place.block[dir] > 0 ? place.block[dir] - 1 : data_.parts[dir] - 1;
   for (std::uint32_t r = 0; r < action.results; ++r) {
-    const OperandRecord& operand = data_.operands[action.first_operand + action.inputs + r];
-    Tile from, to;
-    tile_of(operand, before, from);
-    tile_of(operand, place, to);
+    Tile from;
+    call.tile_of({data_, executor_.program_->grid, before, executor_.state_},
+                 data_.operands[action.first_operand + action.inputs + r], from);
+    const Tile& to = call.tiles[action.inputs + r];
     count_moved(copy_box(box_of(to), size_of(to.dtype), memory_of(from), memory_of(to)));
   }
 }
@@ -262,11 +233,11 @@ void Executor::Worker::transfer(const ActionRecord& action, const Place& place) 
       if (!same) positions[dir] = {0, data_.parts[dir]};
     }
   }
-  std::byte* const to_arena = executor_.arena_of(to.space, place);
+  std::byte* const to_arena = arena_of(executor_.state_, data_, to.space, place);
   Place source = place;
   for (source.block[0] = positions[0].begin; source.block[0] < positions[0].end; ++source.block[0]) {
     for (source.block[1] = positions[1].begin; source.block[1] < positions[1].end; ++source.block[1]) {
-      std::byte* const from_arena = executor_.arena_of(from.space, source);
+      std::byte* const from_arena = arena_of(executor_.state_, data_, from.space, source);
       if (action.from == action.to && from_arena == to_arena) continue;  // the chain's last block has the sum
       const BufferView piece_view(data_, action.from, grid, source, axes);
       const Box box = intersection(piece_view.held(), target.held());

@@ -2,9 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "runtime/call.hpp"
 #include "runtime/executor.hpp"
-
-#include <wafer/core/tile.hpp>
 
 #include <utility>
 #include <vector>
@@ -29,9 +28,9 @@ class Executor::Worker {
   Claim locate(std::int64_t ticket);
   bool wait_until_done(std::int64_t ticket, std::int64_t own) const;
   void execute(const Claim& claim, const Place& place);
-  void compute(const ActionRecord& action, const Place& place, std::uint32_t tile);
-  void tile_of(const OperandRecord& operand, const Place& place, Tile& tile) const;
-  void receive_sums(const ActionRecord& action, const Place& place);
+  Call& call_of(std::uint32_t action, const Place& place, std::uint32_t tile);
+  void compute(std::uint32_t action, const Place& place, std::uint32_t tile);
+  void receive_sums(const Call& call, const Place& place);
   void transfer(const ActionRecord& action, const Place& place);
   void count_moved(Index bytes);
 
@@ -42,8 +41,8 @@ class Executor::Worker {
   Failure failure_;
   std::uint32_t cursor_ = 0;      // action of the last claim
   std::int64_t cursor_lap_ = -1;  // and its region and micro-batch
-  std::vector<Range> ranges_;     // of the factors of the current call
-  std::vector<Tile> tiles_;
+  Call call_;
+  std::vector<Call> kept_;  // of each action of all programs, or none
   Context context_;
   std::vector<Note> notes_;
 };

@@ -69,19 +69,23 @@ void cross_entropy_rows(Call& call) {
     const double z = call.in[0].at[at(row * classes + static_cast<Index>(call.in[1].at[at(row)]))] - s.most;
     // Near 1, the logarithm passes on the rounding of the sum of exponentials: (Σ of them) / Σ = 1.
     call.set(row, std::log(s.total) - z, 1 + std::log(s.total) + std::abs(z));
+    for (Index c = 0; c < classes; ++c) {
+      const Index i = row * classes + c;
+      const double share = std::exp(call.in[0].at[at(i)] - s.most) / s.total;
+      call.set(i, share, share, false, 1);
+    }
   }
 }
 
 void cross_entropy_slopes(Call& call) {
   const Index classes = call.in[0].shape[call.in[0].shape.rank() - 1];
   for (Index row = 0; row < call.in[1].shape.size(); ++row) {
-    const Softmax s = softmax(call.in[0], row, classes);
     for (Index c = 0; c < classes; ++c) {
       const Index i = row * classes + c;
-      const double share = std::exp(call.in[0].at[at(i)] - s.most) / s.total;
+      const double share = call.in[0].at[at(i)];
       const double hot = static_cast<double>(c) == call.in[1].at[at(row)] ? 1 : 0;
       const double g = call.in[2].at[at(row)];
-      call.set(i, (share - hot) * g, (share + hot) * std::abs(g));
+      call.set(i, (share - hot) * g, (std::abs(share) + hot) * std::abs(g));
     }
   }
 }

@@ -80,6 +80,19 @@ TEST_CASE("cross-entropy neither overflows nor takes the logarithm of 0") {
   CHECK(f.floats(f.gradient(loss, logits)) == Floats{1, -1});
 }
 
+TEST_CASE("the softmax beside the cross-entropy has its values and its gradient") {
+  Fixture f;
+  const Tensor logits = f({1, 3}, {1, 2, 3});
+  const Tensor p = apply(SoftmaxCrossEntropy{}, {logits, labels(f.graph, {0})}).at(1);
+  const Floats softmax = f.floats(p);
+  const double expected[] = {0.09003057317, 0.24472847105, 0.66524095577};
+  for (std::size_t j = 0; j < 3; ++j) CHECK(softmax[j] == Approx(expected[j]).epsilon(1e-6));
+  // d(p_0)/dz_j = p_0 ((j == 0) - p_j)
+  const Floats slope = f.floats(f.gradient(sum(p * f({1, 3}, {1, 0, 0})), logits));
+  for (std::size_t j = 0; j < 3; ++j)
+    CHECK(slope[j] == Approx(expected[0] * ((j == 0) - expected[j])).epsilon(1e-6));
+}
+
 TEST_CASE("a mean over rows does not change when the batch is doubled") {
   Fixture f;
   const Tensor once = f({1, 3}, {1, 2, 0.5f}), twice = f({2, 3}, {1, 2, 0.5f, 1, 2, 0.5f});

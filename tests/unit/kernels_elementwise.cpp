@@ -18,13 +18,13 @@ constexpr float kLargest = std::numeric_limits<float>::max();
 
 float one(kernels::Unary* function, float x) {
   float y = 0;
-  function(1, &x, &y);
+  function(1, 1, &x, 0, &y, 0);
   return y;
 }
 
 float one(kernels::Binary* function, float a, float b) {
   float y = 0;
-  function(1, &a, 1, &b, 1, &y);
+  function(1, 1, {&a, 0, 1}, {&b, 0, 1}, &y, 0);
   return y;
 }
 
@@ -45,13 +45,13 @@ Floats all_kinds() {
 
 Floats apply(kernels::Unary* function, const Floats& x) {
   Floats y(x.size());
-  function(static_cast<Index>(x.size()), x.data(), y.data());
+  function(1, static_cast<Index>(x.size()), x.data(), 0, y.data(), 0);
   return y;
 }
 
 Floats apply(kernels::Binary* function, const Floats& a, const Floats& b) {
   Floats y(a.size());
-  function(static_cast<Index>(a.size()), a.data(), 1, b.data(), 1, y.data());
+  function(1, static_cast<Index>(a.size()), {a.data(), 0, 1}, {b.data(), 0, 1}, y.data(), 0);
   return y;
 }
 
@@ -200,13 +200,13 @@ WAFER_KERNEL_CASE("An element's bits depend neither on its position nor on the l
       for (kernels::Unary* function : unaries(table)) {
         Floats part(
             static_cast<std::size_t>(n));  // of its exact size, so that a sanitizer sees a write beyond
-        function(n, x.data() + begin, part.data());
+        function(1, n, x.data() + begin, 0, part.data(), 0);
         const Floats whole = apply(function, x);
         CHECK(same_bits(part, Floats(whole.begin() + begin, whole.begin() + begin + n)));
       }
       for (kernels::Binary* function : binaries(table)) {
         Floats part(static_cast<std::size_t>(n));
-        function(n, x.data() + begin, 1, z.data() + begin, 1, part.data());
+        function(1, n, {x.data() + begin, 0, 1}, {z.data() + begin, 0, 1}, part.data(), 0);
         const Floats whole = apply(function, x, z);
         CHECK(same_bits(part, Floats(whole.begin() + begin, whole.begin() + begin + n)));
       }
@@ -224,23 +224,55 @@ WAFER_KERNEL_CASE("An operand of stride 0 is one value, and the result may overw
     const Floats b0(b.size(), b[0]);
     for (kernels::Binary* function : binaries(table)) {
       Floats y(a.size());
-      function(n, a.data(), 0, b.data(), 1, y.data());
+      function(1, n, {a.data(), 0, 0}, {b.data(), 0, 1}, y.data(), 0);
       CHECK(same_bits(y, apply(function, a0, b)));
-      function(n, a.data(), 1, b.data(), 0, y.data());
+      function(1, n, {a.data(), 0, 1}, {b.data(), 0, 0}, y.data(), 0);
       CHECK(same_bits(y, apply(function, a, b0)));
-      function(n, a.data(), 0, b.data(), 0, y.data());
+      function(1, n, {a.data(), 0, 0}, {b.data(), 0, 0}, y.data(), 0);
       CHECK(same_bits(y, apply(function, a0, b0)));
       y = a;
-      function(n, y.data(), 1, b.data(), 1, y.data());
+      function(1, n, {y.data(), 0, 1}, {b.data(), 0, 1}, y.data(), 0);
       CHECK(same_bits(y, apply(function, a, b)));
       y = a;
-      function(n, y.data(), 0, b.data(), 1, y.data());
+      function(1, n, {y.data(), 0, 0}, {b.data(), 0, 1}, y.data(), 0);
       CHECK(same_bits(y, apply(function, a0, b)));
     }
     for (kernels::Unary* function : unaries(table)) {
       Floats y = a;
-      function(n, y.data(), y.data());
+      function(1, n, y.data(), 0, y.data(), 0);
       CHECK(same_bits(y, apply(function, a)));
+    }
+  }
+}
+
+WAFER_KERNEL_CASE("Rows of a matrix may have gaps, and a row or a column may serve all") {
+  WAFER_KERNEL_TABLE();
+  Random random(7);
+  const Index rows = 3, cols = 19, row = 23;
+  const Floats a = random.floats(rows * row, 0.1F, 3);
+  const Floats b = random.floats(rows * row, -2, 2);
+  const auto at = [](Index i, Index i_stride, Index j, Index j_stride) {
+    return static_cast<std::size_t>(i * i_stride + j * j_stride);
+  };
+  for (const auto& [b_row, b_col] : {std::pair<Index, Index>{row, 1}, {0, 1}, {row, 0}, {0, 0}}) {
+    for (kernels::Binary* function : binaries(table)) {
+      Floats y(a.size(), 7);
+      function(rows, cols, {a.data(), row, 1}, {b.data(), b_row, b_col}, y.data(), row);
+      for (Index i = 0; i < rows; ++i) {
+        for (Index j = 0; j < row; ++j) {
+          const float expected = j < cols ? one(function, a[at(i, row, j, 1)], b[at(i, b_row, j, b_col)]) : 7;
+          CHECK(same_bits(y[at(i, row, j, 1)], expected));
+        }
+      }
+    }
+  }
+  for (kernels::Unary* function : unaries(table)) {
+    Floats y(static_cast<std::size_t>(rows * cols), 7);
+    function(rows, cols, a.data(), row, y.data(), cols);
+    for (Index i = 0; i < rows; ++i) {
+      for (Index j = 0; j < cols; ++j) {
+        CHECK(same_bits(y[at(i, cols, j, 1)], one(function, a[at(i, row, j, 1)])));
+      }
     }
   }
 }

@@ -73,7 +73,7 @@ void run(const wafer::kernels::Table& table, const Shape& shape, const Matrix& a
          Index c_row, bool accumulate) {
   Scratch scratch;
   table.gemm(shape.m, shape.n, shape.k, a.data.data(), a.row, a.col, b.data.data(), b.row, b.col, c, c_row,
-             accumulate, scratch.data());
+             accumulate, scratch.data(), nullptr);
 }
 
 constexpr Shape kShapes[] = {
@@ -122,7 +122,7 @@ WAFER_KERNEL_CASE("A matrix product may be cut anywhere without a change of bits
     const auto part = [&](Index i, Index m, Index j, Index n, Index p, Index k, Floats& c, bool accumulate) {
       table.gemm(m, n, k, a.data.data() + i * a.row + p * a.col, a.row, a.col,
                  b.data.data() + p * b.row + j * b.col, b.row, b.col, c.data() + i * whole.n + j, whole.n,
-                 accumulate, scratch.data());
+                 accumulate, scratch.data(), nullptr);
     };
     part(0, cut, 0, whole.n, 0, whole.k, rows, false);
     part(cut, whole.m - cut, 0, whole.n, 0, whole.k, rows, false);
@@ -133,6 +133,41 @@ WAFER_KERNEL_CASE("A matrix product may be cut anywhere without a change of bits
     CHECK(same_bits(rows, expected));
     CHECK(same_bits(columns, expected));
     CHECK(same_bits(depth, expected));
+  }
+}
+
+WAFER_KERNEL_CASE("A tail sees each piece of a product once, complete, and columns from the top") {
+  WAFER_KERNEL_TABLE();
+  Random random(5);
+  for (const Shape& shape : kShapes) {
+    const Matrix a = make(shape.m, shape.k, Layout::natural, random);
+    const Matrix b = make(shape.k, shape.n, Layout::natural, random);
+    Floats expected(static_cast<std::size_t>(shape.m * shape.n)), c(expected.size());
+    run(table, shape, a, b, expected.data(), shape.n, false);
+    struct Watch {
+      const Shape& shape;
+      const Floats &expected, &c;
+      std::vector<Index> seen;  // rows of each column
+      Index wrong = 0;
+    } watch{shape, expected, c, std::vector<Index>(static_cast<std::size_t>(shape.n)), 0};
+    const wafer::Tail tail{[](void* self, Index row, Index rows, Index col, Index cols) {
+                             Watch& w = *static_cast<Watch*>(self);
+                             for (Index j = col; j < col + cols; ++j) {
+                               Index& seen = w.seen.at(static_cast<std::size_t>(j));
+                               w.wrong += seen != row;
+                               seen = row + rows;
+                               for (Index i = row; i < row + rows; ++i) {
+                                 const auto at = static_cast<std::size_t>(i * w.shape.n + j);
+                                 w.wrong += !same_bits(w.c.at(at), w.expected.at(at));
+                               }
+                             }
+                           },
+                           &watch};
+    Scratch scratch;
+    table.gemm(shape.m, shape.n, shape.k, a.data.data(), a.row, a.col, b.data.data(), b.row, b.col, c.data(),
+               shape.n, false, scratch.data(), &tail);
+    CHECK(watch.wrong == 0);
+    CHECK(watch.seen == std::vector<Index>(static_cast<std::size_t>(shape.n), shape.m));
   }
 }
 

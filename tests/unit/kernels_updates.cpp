@@ -14,13 +14,13 @@ struct State {
 };
 
 void sgd(const Table& table, State& state, const Floats& g, const SgdScalars& scalars, bool momentum) {
-  table.sgd_update(static_cast<Index>(g.size()), state.p.data(), momentum ? state.m.data() : nullptr,
-                   g.data(), scalars);
+  table.sgd_update(1, static_cast<Index>(g.size()), {state.p.data(), 0},
+                   {momentum ? state.m.data() : nullptr, 0}, {g.data(), 0}, scalars);
 }
 
 void adamw(const Table& table, State& state, const Floats& g, const AdamwScalars& scalars) {
-  table.adamw_update(static_cast<Index>(g.size()), state.p.data(), state.m.data(), state.v.data(), g.data(),
-                     scalars);
+  table.adamw_update(1, static_cast<Index>(g.size()), {state.p.data(), 0}, {state.m.data(), 0},
+                     {state.v.data(), 0}, {g.data(), 0}, scalars);
 }
 
 AdamwScalars adamw_at(int step) {
@@ -138,15 +138,42 @@ WAFER_KERNEL_CASE("An update may be cut anywhere without a change of bits") {
     State s = before;
     State a = before;
     for (const auto& [begin, size] : {std::pair{Index{0}, cut}, std::pair{cut, n - cut}}) {
-      table.sgd_update(size, s.p.data() + begin, s.m.data() + begin, g.data() + begin, scalars);
-      table.adamw_update(size, a.p.data() + begin, a.m.data() + begin, a.v.data() + begin, g.data() + begin,
-                         adamw_at(3));
+      table.sgd_update(1, size, {s.p.data() + begin, 0}, {s.m.data() + begin, 0}, {g.data() + begin, 0},
+                       scalars);
+      table.adamw_update(1, size, {a.p.data() + begin, 0}, {a.m.data() + begin, 0}, {a.v.data() + begin, 0},
+                         {g.data() + begin, 0}, adamw_at(3));
     }
     CHECK(same_bits(s.p, sgd_whole.p));
     CHECK(same_bits(s.m, sgd_whole.m));
     CHECK(same_bits(a.p, adamw_whole.p));
     CHECK(same_bits(a.m, adamw_whole.m));
     CHECK(same_bits(a.v, adamw_whole.v));
+  }
+}
+
+WAFER_KERNEL_CASE("An update of a matrix with gaps between its rows is that of its elements") {
+  WAFER_KERNEL_TABLE();
+  Random random(15);
+  const Index rows = 3, cols = 17, gap = 5, n = rows * (cols + gap);
+  const State before{random.floats(n), random.floats(n), random.floats(n, 0, 1)};
+  const Floats g = random.floats(n);
+  SgdScalars scalars;
+  scalars.learning_rate = 0.1F;
+  scalars.momentum = 0.9F;
+  State sgd_all = before, adamw_all = before, s = before, a = before;
+  sgd(table, sgd_all, g, scalars, true);
+  adamw(table, adamw_all, g, adamw_at(3));
+  const Index row = cols + gap;
+  table.sgd_update(rows, cols, {s.p.data(), row}, {s.m.data(), row}, {g.data(), row}, scalars);
+  table.adamw_update(rows, cols, {a.p.data(), row}, {a.m.data(), row}, {a.v.data(), row}, {g.data(), row},
+                     adamw_at(3));
+  for (std::size_t i = 0; i < static_cast<std::size_t>(n); ++i) {
+    const bool in = static_cast<Index>(i) % row < cols;
+    CHECK(same_bits(s.p[i], in ? sgd_all.p[i] : before.p[i]));
+    CHECK(same_bits(s.m[i], in ? sgd_all.m[i] : before.m[i]));
+    CHECK(same_bits(a.p[i], in ? adamw_all.p[i] : before.p[i]));
+    CHECK(same_bits(a.m[i], in ? adamw_all.m[i] : before.m[i]));
+    CHECK(same_bits(a.v[i], in ? adamw_all.v[i] : before.v[i]));
   }
 }
 

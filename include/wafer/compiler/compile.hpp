@@ -31,8 +31,8 @@ struct Options {
   Index dram_limit = 0;
   /// Instruction set of the compiled kernels. A CompileError where the CPU lacks it.
   KernelTarget kernel_target = KernelTarget::automatic;
-  /// Threads to plan tiles for; 0: the CPUs that this process may use. A session may run with any other
-  /// number.
+  /// Threads to plan tiles for; 0: the CPUs that this process may use. On a host the plan is for one thread
+  /// where that is faster. A session may run with any other number.
   Index threads = 0;
 };
 

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <wafer/compiler/communication.hpp>
+#include <wafer/compiler/fusion.hpp>
 
 #include <array>
 #include <string>
@@ -29,8 +29,9 @@ struct Tiling {
 };
 
 /// Enough tiles that all workers have some, none so small that claiming it costs more than running it.
+/// A tail has the tiles of its head.
 Tiling tile_step(const Step& step, const StepFactors& factors, const Partition& partition,
-                 const Communication& communication, const Fabric& fabric);
+                 const Communication& communication, const Fusion& fusion, const Fabric& fabric);
 
 /// How a factor of an op is divided among blocks and micro-batches.
 Division division_of(const Step& step, std::size_t program, const OpFactor& factor, std::int8_t direction,

@@ -49,6 +49,24 @@ struct Tile {
 /// The tiles of all inputs, or of all results, of one kernel call. Inputs must not be written.
 using Tiles = std::span<const Tile>;
 
+/// What is to run on each piece of a kernel's first result as soon as it is complete, while it is in cache:
+/// rows [row, row + rows) and columns likewise, of the tile's last two dimensions. The pieces make up the
+/// tile; for each column they come in ascending order of rows.
+struct Tail {
+  /// Memory that `run` reads beside the result: one element for each of the result's, strides in bytes. A
+  /// kernel may fetch it into the cache beforehand.
+  struct Stream {
+    const std::byte* data = nullptr;
+    Index row = 0, col = 0;
+  };
+  static constexpr std::size_t kMaxStreams = 4;
+
+  void (*run)(void* self, Index row, Index rows, Index col, Index cols) = nullptr;
+  void* self = nullptr;
+  std::array<Stream, kMaxStreams> streams{};
+  std::size_t stream_count = 0;
+};
+
 /// What a kernel may know beside its tiles.
 struct Context {
   std::string_view where;   ///< op and layer path, for messages
@@ -59,6 +77,7 @@ struct Context {
   void* scratch = nullptr;                        ///< of this worker, aligned to 64 bytes
   Index scratch_bytes = 0;                        ///< at least what the op asked for
   std::span<const Index> axes;                    ///< run-time extents of the graph's named axes
+  const Tail* tail = nullptr;  ///< set for kernels that say `runs_tail`, where ops follow theirs
 };
 
 /// The tile seen with the rank and extents of a broadcast result: missing and single dimensions get stride 0.

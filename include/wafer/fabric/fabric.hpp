@@ -35,6 +35,8 @@ struct Fabric {
   double link_rate = 1e10;      ///< bytes a second of one link, and of one block's way to DRAM
   double hop = 1e-7;            ///< seconds for a message to cross a block
   double setup = 2e-7;          ///< seconds to start an op
+  double fast_rate = 1e11;      ///< bytes a second within the fast memory
+  bool measured = false;        ///< rates and times are of this machine; see calibrate
 
   Index blocks() const { return rows * columns; }
   /// Always one: there are no ranks and no process groups.

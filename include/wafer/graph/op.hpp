@@ -35,6 +35,7 @@ struct Kernel {
   using Run = void(const void* op, const Context& context, Tiles in, Tiles out);
   Run* run = nullptr;
   Index scratch_bytes = 0;  ///< that `Context::scratch` must hold, for each worker
+  bool runs_tail = false;   ///< calls `Context::tail`, where one is set, for each piece of its result
 };
 /// Best first; the plain reference `run` follows by itself.
 using Kernels = std::vector<Kernel>;

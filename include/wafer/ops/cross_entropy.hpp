@@ -11,8 +11,8 @@
 namespace wafer::inline v0 {
 
 /// Cross-entropy of softmax(logits) for each row: log Σ_j e^(z_j − max) − (z_label − max), which neither
-/// overflows nor takes the logarithm of 0. logits [.., c] of f32, labels [..] of i32 in [0, c) -> [..] of
-/// f32.
+/// overflows nor takes the logarithm of 0; and softmax(logits), which the gradient needs. logits [.., c] of
+/// f32, labels [..] of i32 in [0, c) -> [..] and [.., c] of f32.
 struct SoftmaxCrossEntropy {
   static constexpr std::string_view name = "wafer.softmax_cross_entropy";
   static constexpr bool can_fail = false;
@@ -21,11 +21,13 @@ struct SoftmaxCrossEntropy {
   AxesRule axes(const Types& in) const;
   void run(const Context& context, Tiles in, Tiles out) const;
   Gradients gradient(Inputs in, Outputs out, Cotangents cotangents) const;
+  Cost cost(const Types& in) const;
+  Alias alias(const Types& in) const;
   Kernels kernels(const Types& in) const;
 };
 
-/// Of logits [.., c], labels [..] and dloss [..]: (softmax(logits) − one-hot label) · dloss. No gradient of
-/// its own.
+/// Of softmax(logits) [.., c], labels [..] and dloss [..]: (softmax(logits) − one-hot label) · dloss. No
+/// gradient of its own.
 struct SoftmaxCrossEntropyGradient {
   static constexpr std::string_view name = "wafer.softmax_cross_entropy_gradient";
   static constexpr bool can_fail = false;

@@ -26,11 +26,14 @@ class Plan {
   Index dram_bytes() const;     ///< planned bytes outside of the blocks
   Index scratch_bytes() const;  ///< further bytes for each worker thread
   Index workers() const;        ///< threads that tiles were planned for
+  /// Seconds that the cost model expects of a step: good to 15 % or so on a host that was measured
+  /// (`calibrate`), a mere rank among plans elsewhere. Throws UserError for another name.
+  double predicted_seconds(std::string_view step = "") const;
 
   /// A page of text: blocks, bytes, messages, predicted time.
   std::string text() const;
   /// One stage in full, as deterministic text: "step", "partition", "placement", "tiling", "communication",
-  /// "schedule", "memory". Throws UserError for another name.
+  /// "fusion", "schedule", "memory". Throws UserError for another name.
   std::string dump(std::string_view stage) const;
 
  private:

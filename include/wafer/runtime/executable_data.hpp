@@ -72,16 +72,27 @@ struct ActionRecord {
   std::uint32_t op = 0;  ///< compute: in ExecutableData::ops
   std::uint32_t first_factor = 0, factors = 0;
   std::uint32_t first_operand = 0, inputs = 0, results = 0;
-  std::uint32_t from = 0, to = 0;  ///< transfer: buffers
-  std::uint32_t tiles = 1;         ///< of one block
-  double flops = 0, bytes = 0;     ///< compute: of all blocks and micro-batches together, by the cost model
+  std::uint32_t from = 0, to = 0;           ///< transfer: buffers
+  std::uint32_t first_tail = 0, tails = 0;  ///< compute: in ExecutableData::tails
+  std::uint32_t where = 0;                  ///< compute: in ExecutableData::places, tails included
+  std::uint32_t tiles = 1;                  ///< of one block
+  double flops = 0, bytes = 0;  ///< compute: of all blocks and micro-batches together, by the cost model
   Waits waits;
 };
 
 struct OpRecord {
   OpHandle op;
   Kernel::Run* run = nullptr;
+  bool runs_tail = false;
   std::uint32_t where = 0;  ///< in ExecutableData::places
+};
+
+/// An op that runs piece by piece after another. Its operands' factors are those of the head's action.
+struct TailRecord {
+  std::uint32_t op = 0;  ///< in ExecutableData::ops
+  std::uint32_t first_operand = 0, inputs = 0, results = 0;
+  bool sums = false;        ///< continues its sums from piece to piece
+  bool sums_batch = false;  ///< and from micro-batch to micro-batch
 };
 
 struct FeedRecord {
@@ -111,8 +122,10 @@ struct ProgramRecord {
   std::string name;
   std::vector<ActionRecord> actions;
   std::array<std::uint32_t, 4> region_end{};  ///< of prologue, body, epilogue, commit
+  std::uint32_t fallible_end = 0;             ///< actions from it on cannot fail, and may write variables
   Grid grid;
-  bool trains = false;  ///< it writes variables, so it counts as a step
+  bool trains = false;          ///< it writes variables, so it counts as a step
+  double predicted_seconds = 0;  ///< by the cost model
   std::vector<FeedRecord> feeds;
   std::vector<FetchRecord> fetches;
 };
@@ -123,7 +136,8 @@ class PlanText {
   virtual ~PlanText();
   /// A page: blocks, bytes, messages, predicted time.
   virtual std::string summary() const = 0;
-  /// One stage in full: "step", "partition", "placement", "tiling", "communication", "schedule", "memory".
+  /// One stage in full: "step", "partition", "placement", "tiling", "communication", "fusion", "schedule",
+  /// "memory".
   /// Throws UserError for another name.
   virtual std::string dump(std::string_view stage) const = 0;
 };
@@ -134,6 +148,7 @@ struct ExecutableData {
   std::vector<BufferDim> dims;
   std::vector<OpRecord> ops;
   std::vector<std::string> places;  ///< "op 'wafer.matmul' at 'fc1'"
+  std::vector<TailRecord> tails;
   std::vector<FactorRecord> factors;
   std::vector<OperandRecord> operands;
   std::vector<OperandDim> operand_dims;

@@ -103,8 +103,8 @@ class Result {
 
 /// What runs is chosen at the session.
 struct SessionOptions {
-  /// Worker threads, the caller included; 0: the CPUs that this process may use. More than there are CPUs
-  /// gives exactly that many, by a tbb::global_control that counts for the whole process while the session
+  /// Worker threads, the caller included; 0: those that the plan was made for, but no more than the CPUs that
+  /// this process may use. More than there are CPUs gives exactly that many, by a tbb::global_control that counts for the whole process while the session
   /// lives.
   Index threads = 0;
   /// Keys initial parameters and random ops.

@@ -1,0 +1,18 @@
+// SPDX-FileCopyrightText: The wafer authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <wafer/fabric/collectives.hpp>
+#include <wafer/fabric/simulator.hpp>
+
+#include <string>
+
+namespace wafer::inline v0 {
+
+/// A collective on its mesh as SVG: a box for each core, darker the longer its ramp receives; two strokes
+/// between neighbours, one for each way, darker and wider the more wavelets the link carried; on a row or
+/// column an arc for each message, coloured by its step. Throws UserError for an area of more than 4096
+/// cores, and for a simulation of other traffic.
+std::string collective_svg(const Collective& collective, const Simulation& simulation);
+
+}  // namespace wafer::inline v0

@@ -1,8 +1,7 @@
 // SPDX-FileCopyrightText: The wafer authors
 // SPDX-License-Identifier: Apache-2.0
-#include "compiler/packing.hpp"
-
 #include <wafer/compiler/memory_plan.hpp>
+#include <wafer/compiler/packer.hpp>
 
 #include <algorithm>
 #include <map>
@@ -43,6 +42,8 @@ Grid grid_of(const Step& step, const Partition& partition, const Communication& 
 namespace {
 
 using Slot = MemoryPlan::Slot;
+
+constexpr Index kPackingEffort = 30'000'000;  // each of the plans that a search compares is packed
 
 class Planner {
  public:
@@ -178,14 +179,19 @@ class Planner {
       of[2 * buffer.program + space_of(b)].push_back(b);
     }
     for (std::size_t k = 0; k < of.size(); ++k) {
-      std::vector<PackItem> items;
+      std::vector<PackBuffer> buffers;
       for (BufferId b : of[k]) {
         const auto longer = whole_last_.find(b);
-        items.push_back({slots_[b].first, longer == whole_last_.end() ? slots_[b].last : longer->second,
-                         round_up(slots_[b].bytes, kBufferAlignment), 0});
+        PackBuffer& buffer = buffers.emplace_back();
+        buffer.size = round_up(slots_[b].bytes, kBufferAlignment);
+        buffer.begin = slots_[b].first;
+        buffer.end = Index{longer == whole_last_.end() ? slots_[b].last : longer->second} + 1;
+        buffer.alignment = kBufferAlignment;
       }
-      height[k % 2] = std::max(height[k % 2], checked_add(base[k % 2], pack(items)));
-      for (std::size_t n = 0; n < of[k].size(); ++n) slots_[of[k][n]].offset = base[k % 2] + items[n].offset;
+      const Packing packing = pack(buffers, {.effort = kPackingEffort});
+      height[k % 2] = std::max(height[k % 2], checked_add(base[k % 2], packing.height));
+      for (std::size_t n = 0; n < of[k].size(); ++n)
+        slots_[of[k][n]].offset = base[k % 2] + packing.offsets[n];
     }
     for (BufferId b = 0; b < slots_.size(); ++b) slots_[b].offset = slots_[owner_[b]].offset;
     plan_.sram_bytes = height[0];

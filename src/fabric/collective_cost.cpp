@@ -163,6 +163,7 @@ bool has_even_side(const CoreArea& area) { return area.rows % 2 == 0 || area.col
 }  // namespace
 
 double reduce_cycles(Index cores, Index root, LineTree tree, Index wavelets, const Machine& machine) {
+  machine.check();
   if (cores < 1 || cores > (Index{1} << 31) || root < 0 || root >= cores || wavelets < 1) {
     throw UserError(
         "reduce: expected 1 to 2^31 cores, at least one wavelet and a root among the cores, got " +

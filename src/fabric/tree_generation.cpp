@@ -130,6 +130,7 @@ std::vector<GeneratedTrees> streamed_trees(Index before, Index after, Index wave
 
 GeneratedTrees generate_trees(LineTree tree, Index cores, Index root, Index wavelets,
                               const Machine& machine) {
+  machine.check();
   if (cores < 1 || cores > (Index{1} << 31) || root < 0 || root >= cores || wavelets < 1) {
     throw UserError(
         "reduce: expected 1 to 2^31 cores, at least one wavelet and a root among the cores, got " +

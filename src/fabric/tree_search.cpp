@@ -20,7 +20,7 @@ void expect_cores(Index cores) {
 /// many messages of others on the link before them. Grows by one stage at a time.
 class NodeCounts {
  public:
-  NodeCounts(Index nodes, Index root_arity, Index arity) : nodes_(nodes), arity_(arity) {
+  NodeCounts(Index nodes, Index root_arity, Index arity) : nodes_(nodes), arity_(std::min(arity, nodes)) {
     const auto sums = static_cast<std::size_t>(std::min(root_arity, nodes));
     longest_.assign(sums, 1);
     all_ = longest_;
@@ -187,10 +187,12 @@ std::vector<TreeChoice> tree_candidates(Index cores, int sides, Index wavelets, 
 }
 
 TreeChoice choose_limits(Index cores, Index wavelets, const Machine& machine) {
+  machine.check();
   return tree_candidates(cores, 1, wavelets, 1, machine).front();
 }
 
 double reduce_bound(Index cores, Index wavelets, const Machine& machine) {
+  machine.check();
   expect_cores(cores);
   if (wavelets < 1) throw UserError("reduce: expected at least one wavelet, got " + std::to_string(wavelets));
   if (cores == 1) return 0;

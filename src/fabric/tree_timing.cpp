@@ -81,6 +81,7 @@ class TreeTiming {
 
 double streamed_cycles(const ReduceTree& before, const ReduceTree& after, Index wavelets,
                        const Machine& machine) {
+  machine.check();
   TreeTiming timing(wavelets, machine);
   timing.add_side(before);
   timing.add_side(after);

@@ -44,7 +44,7 @@ TreeTerms terms_of(const ReduceTree& tree);
 /// Of n cores. Throws UserError for n < 1 or above 2^31, and for `automatic` and `streamed`,
 /// which depend on more than that.
 ReduceTree line_tree(LineTree tree, Index cores);
-/// floor(sqrt(cores)) [H]
+/// floor(sqrt(cores)) [H]. Throws UserError as line_tree.
 Index two_phase_group(Index cores);
 
 /// Limits of a tree: children of the root, of every other core, and dependent stages.
@@ -65,6 +65,8 @@ ReduceTree tree_within(Index cores, const TreeLimits& limits);
 /// each further child, so that routers can be set before. Children next to each other that only send what
 /// they have share one: their streams join into one. The root's own, 2, is not used there.
 std::vector<std::uint8_t> colours_of(const ReduceTree& tree);
+
+// All that take a machine throw UserError as Machine::check.
 
 /// Cycles of a sum into the first core of `before` and of `after`, which is one core between two sides (one
 /// core alone: no side), followed wavelet by wavelet: when each core's head leaves, and when its ramp is free

@@ -1,0 +1,326 @@
+// SPDX-FileCopyrightText: The wafer authors
+// SPDX-License-Identifier: Apache-2.0
+#include <wafer/compiler/floorplan.hpp>
+#include <wafer/error.hpp>
+#include <wafer/report/floorplan.hpp>
+
+#include "catch.hpp"
+#include "temp_folder.hpp"
+
+#include <algorithm>
+#include <cstdint>
+#include <limits>
+#include <string>
+#include <vector>
+
+using namespace wafer;
+using Catch::Matchers::ContainsSubstring;
+using wafer_test::message_of;
+
+namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+FloorKernel kernel(std::vector<KernelShape> shapes, bool may_turn = true) {
+  return {std::move(shapes), may_turn};
+}
+
+FloorRequest mesh(Index rows, Index columns, std::vector<FloorKernel> kernels) {
+  FloorRequest request;
+  request.rows = rows;
+  request.columns = columns;
+  request.kernels = std::move(kernels);
+  return request;
+}
+
+FloorPlan planned(const FloorRequest& request) {
+  FloorPlan plan = plan_floor(request);
+  plan.verify(request);
+  return plan;
+}
+
+class Random {
+ public:
+  explicit Random(std::uint64_t seed) : state_(seed) {}
+  Index below(Index limit) {
+    state_ = state_ * 6364136223846793005ULL + 1442695040888963407ULL;
+    return static_cast<Index>((state_ >> 33) % static_cast<std::uint64_t>(limit));
+  }
+
+ private:
+  std::uint64_t state_;
+};
+
+// The best score of all choices and places; infinity where nothing is legal.
+class BruteForce {
+ public:
+  explicit BruteForce(const FloorRequest& request) : r_(request), places_(request.kernels.size()) {}
+  double score() {
+    place(0, 0);
+    return best_;
+  }
+
+ private:
+  bool taken(Index row, Index column, std::size_t placed) const {
+    const auto in = [&](const FloorRectangle& p) {
+      return row >= p.row && row < p.row + p.height && column >= p.column && column < p.column + p.width;
+    };
+    return std::any_of(places_.begin(), places_.begin() + static_cast<std::ptrdiff_t>(placed), in) ||
+           std::any_of(r_.faulty.begin(), r_.faulty.end(), in);
+  }
+  bool fits(const FloorRectangle& p, std::size_t placed) const {
+    for (Index row = p.row; row < p.row + p.height; ++row) {
+      for (Index column = p.column; column < p.column + p.width; ++column) {
+        if (taken(row, column, placed)) return false;
+      }
+    }
+    return true;
+  }
+  double length(std::size_t placed) const {
+    double sum = 0;
+    for (const FloorConnection& c : r_.connections) {
+      const auto a = static_cast<std::size_t>(c.from), b = static_cast<std::size_t>(c.to);
+      if (a >= placed || b >= placed) continue;
+      const auto middle = [](Index begin, Index size) { return static_cast<double>(2 * begin + size) / 2; };
+      const FloorRectangle &p = places_[a], &q = places_[b];
+      const double down = middle(p.row, p.height) - middle(q.row, q.height),
+                   across = middle(p.column, p.width) - middle(q.column, q.width);
+      sum += c.weight * (std::max(down, -down) + std::max(across, -across));
+    }
+    return sum;
+  }
+  void place(std::size_t k, double time) {
+    const double so_far = r_.time_weight * time + r_.length_weight * length(k);
+    if (so_far >= best_) return;
+    if (k == places_.size()) best_ = so_far;
+    if (k == places_.size()) return;
+    for (const KernelShape& shape : r_.kernels[k].shapes) {
+      for (const bool turned : {false, true}) {
+        if (turned && (!r_.kernels[k].may_turn || shape.height == shape.width)) continue;
+        const Index height = turned ? shape.width : shape.height, width = turned ? shape.height : shape.width;
+        for (Index row = 0; row + height <= r_.rows; ++row) {
+          for (Index column = 0; column + width <= r_.columns; ++column) {
+            places_[k] = {row, column, height, width};
+            if (fits(places_[k], k)) place(k + 1, std::max(time, shape.time));
+          }
+        }
+      }
+    }
+  }
+
+  const FloorRequest& r_;
+  std::vector<FloorRectangle> places_;
+  double best_ = kInfinity;
+};
+
+FloorRequest random_request(Random& random) {
+  FloorRequest request = mesh(6, 6, {});
+  const Index kernels = 1 + random.below(4);
+  for (Index k = 0; k < kernels; ++k) {
+    FloorKernel& added = request.kernels.emplace_back();
+    added.may_turn = kernels < 4 && random.below(2) == 0;
+    for (Index s = kernels < 4 ? random.below(2) : 0; s >= 0; --s) {
+      KernelShape shape;
+      shape.height = 1 + random.below(4);
+      shape.width = (kernels < 4 ? 1 : 2) + random.below(3);
+      shape.time = static_cast<double>(1 + random.below(20));
+      added.shapes.push_back(shape);
+    }
+    if (k > 0) {
+      const auto to = static_cast<std::int32_t>(k);
+      request.connections.push_back({static_cast<std::int32_t>(random.below(k)), to, 1});
+      if (random.below(3) == 0) request.connections.push_back({to, 0, 0.5});
+    }
+  }
+  if (random.below(4) == 0) request.faulty.push_back({random.below(6), 0, 1, 6});
+  if (random.below(4) == 0) request.faulty.push_back({random.below(5), random.below(5), 2, 1});
+  request.length_weight = static_cast<double>(random.below(3));
+  return request;
+}
+
+}  // namespace
+
+TEST_CASE("floor plan: one kernel takes its fastest shape that fits") {
+  const FloorRequest request = mesh(4, 6, {kernel({{2, 2, 9, 0}, {6, 3, 3, 0}, {5, 5, 1, 0}})});
+  const FloorPlan plan = planned(request);
+  CHECK(plan.time == 3);
+  CHECK(plan.kernels[0].shape == 1);
+  CHECK(plan.kernels[0].turned);  // 6 x 3 does not fit in 4 rows
+  CHECK(plan.time_bound == 3);
+  CHECK(plan.length == 0);
+}
+
+TEST_CASE("floor plan: no kernels is a plan") { CHECK(plan_floor(mesh(3, 3, {})).kernels.empty()); }
+
+TEST_CASE("floor plan: four squares fill a mesh, connected ones side by side") {
+  FloorRequest request = mesh(6, 6, std::vector<FloorKernel>(4, kernel({{3, 3, 5, 0}})));
+  request.connections = {{0, 1}, {1, 2}, {2, 3}};
+  const FloorPlan plan = planned(request);
+  CHECK(plan.utilisation == 1);
+  CHECK(plan.time == 5);
+  CHECK(plan.length == 9);
+  CHECK(plan.score == 14);
+}
+
+TEST_CASE("floor plan: weights decide between a fast kernel and a short way") {
+  // Fast shapes lie 4 apart, small ones 1.
+  FloorRequest request = mesh(4, 8, std::vector<FloorKernel>(2, kernel({{4, 4, 10, 0}, {1, 1, 12, 0}})));
+  request.connections = {{0, 1}};
+  CHECK(planned(request).time == 12);
+  CHECK(planned(request).score == 13);
+  request.length_weight = 0.5;
+  CHECK(planned(request).time == 10);
+  request.length_weight = 1;
+  request.most_time = 11;
+  CHECK(planned(request).score == 14);
+}
+
+TEST_CASE("floor plan: faulty cores stay free") {
+  FloorRequest request = mesh(5, 5, std::vector<FloorKernel>(2, kernel({{2, 5, 1, 0}})));
+  request.faulty = {{2, 0, 1, 5}};
+  const FloorPlan plan = planned(request);
+  CHECK(plan.utilisation == 1);
+  request.faulty = {{1, 1, 1, 1}};
+  CHECK_THROWS_AS(plan_floor(request), CompileError);  // only three rows in one piece
+  request.kernels[1] = kernel({{1, 4, 2, 0}});
+  CHECK(planned(request).time == 2);
+}
+
+TEST_CASE("floor plan: many kernels find their places on a mesh with faults") {
+  Random random(5);
+  for (int round = 0; round < 30; ++round) {
+    FloorRequest request = mesh(60, 80, {});
+    for (std::int32_t k = 0; k < 20; ++k) {
+      const Index area = 60 + random.below(60);
+      FloorKernel& added = request.kernels.emplace_back();
+      for (const Index height : {4, 6, 9, 13})
+        added.shapes.push_back({height, area / height + 1, static_cast<double>(10'000 / area), 0});
+      if (k > 0) request.connections.push_back({k - 1, k});
+    }
+    request.faulty = {{random.below(60), 0, 1, 80}, {random.below(50), random.below(70), 5, 3}};
+    request.effort = 3'000'000;
+    const FloorPlan plan = planned(request);
+    CHECK(plan.time >= plan.time_bound);
+    CHECK(plan_floor(request).kernels == plan.kernels);
+  }
+}
+
+TEST_CASE("floor plan: more kernels than one table takes") {
+  FloorRequest request = mesh(33, 22, std::vector<FloorKernel>(150, kernel({{2, 2, 1, 0}})));
+  for (std::int32_t k = 1; k < 150; ++k) request.connections.push_back({k - 1, k});
+  request.effort = 20'000'000;
+  const FloorPlan plan = planned(request);
+  CHECK(plan.time == 1);
+  CHECK(plan.length >= 2 * 149);
+  CHECK(plan.length <= 3 * 149);
+}
+
+TEST_CASE("floor plan: 10 000 random cases of up to 4 kernels on 6 x 6 cores against brute force") {
+  Random random(1);
+  int legal = 0;
+  for (int round = 0; round < 10'000; ++round) {
+    const FloorRequest request = random_request(random);
+    const double best = BruteForce(request).score();
+    if (best == kInfinity) {
+      REQUIRE_THROWS_AS(plan_floor(request), CompileError);
+      continue;
+    }
+    const FloorPlan plan = plan_floor(request);
+    plan.verify(request);
+    REQUIRE(plan.score >= best - 1e-9);
+    REQUIRE(plan.score <= 1.05 * best);
+    ++legal;
+  }
+  CHECK(legal > 7000);
+}
+
+TEST_CASE("floor plan: what contradicts itself is named") {
+  const auto message = [](const FloorRequest& request) {
+    return message_of<UserError>([&] { plan_floor(request); });
+  };
+  CHECK_THAT(message(mesh(0, 4, {})), ContainsSubstring("got 0 x 4"));
+  CHECK_THAT(message(mesh(4, 5000, {})), ContainsSubstring("got 4 x 5000"));
+  const FloorKernel fine = kernel({{1, 1, 1, 0}});
+  CHECK_THAT(message(mesh(4, 4, {fine, kernel({{1, 0, 1, 0}})})), ContainsSubstring("kernel 1"));
+  CHECK_THAT(message(mesh(4, 4, {kernel({{1, 1, -1, 0}})})), ContainsSubstring("kernel 0"));
+  CHECK_THAT(message(mesh(4, 4, {kernel({{1, 1, kInfinity, 0}})})), ContainsSubstring("kernel 0"));
+  CHECK_THAT(message(mesh(4, 4, {kernel({{1, 1, 1, -7}})})), ContainsSubstring("memory -7"));
+  FloorRequest request = mesh(4, 4, {fine, fine});
+  request.connections = {{0, 1}, {1, 2}};
+  CHECK_THAT(message(request), ContainsSubstring("connection 1") && ContainsSubstring("to 2 of 2"));
+  request.connections = {{0, 1, -1}};
+  CHECK_THAT(message(request), ContainsSubstring("connection 0"));
+  request.connections.clear();
+  request.faulty = {{0, 0, 1, 1}, {3, 0, 2, 1}};
+  CHECK_THAT(message(request), ContainsSubstring("faulty rectangle 1"));
+  request.faulty = {{std::numeric_limits<Index>::max(), 0, 1, 1}};
+  CHECK_THAT(message(request), ContainsSubstring("faulty rectangle 0"));
+  request.faulty.clear();
+  request.length_weight = -1;
+  CHECK_THAT(message(request), ContainsSubstring("weights"));
+}
+
+TEST_CASE("floor plan: what cannot fit is named") {
+  const auto message = [](const FloorRequest& request) {
+    return message_of<CompileError>([&] { plan_floor(request); });
+  };
+  const FloorKernel fine = kernel({{1, 1, 1, 9}});
+  CHECK_THAT(message(mesh(4, 4, {fine, kernel({{5, 1, 1, 0}, {1, 6, 1, 0}})})),
+             ContainsSubstring("kernel 1: none of its 2 shapes fits in 4 x 4"));
+  CHECK_THAT(message(mesh(4, 4, {fine, kernel({})})), ContainsSubstring("kernel 1: none of its 0 shapes"));
+  CHECK_THAT(message(mesh(2, 2, std::vector<FloorKernel>(5, fine))),
+             ContainsSubstring("at least 5 cores, 4 work"));
+  FloorRequest request = mesh(4, 4, {fine});
+  request.memory_limit = 8;
+  CHECK_THAT(message(request), ContainsSubstring("kernel 0"));
+  request.memory_limit = 9;
+  CHECK(planned(request).time == 1);
+  request.most_time = 0.5;
+  CHECK_THAT(message(request), ContainsSubstring("kernel 0"));
+  request = mesh(1, 1, {fine});
+  request.faulty = {{0, 0, 1, 1}};
+  CHECK_THAT(message(request), ContainsSubstring("1 cores, 0 work"));
+  // Enough cores, but not in one piece.
+  request = mesh(3, 3, std::vector<FloorKernel>(2, kernel({{2, 2, 1, 0}})));
+  CHECK_THAT(message(request), ContainsSubstring("no legal places"));
+}
+
+TEST_CASE("floor plan: verify refuses what is wrong") {
+  FloorRequest request = mesh(4, 4, {kernel({{2, 2, 1, 0}, {1, 3, 2, 0}}, false), kernel({{2, 2, 1, 0}})});
+  request.connections = {{0, 1}};
+  request.faulty = {{3, 3, 1, 1}};
+  const FloorPlan good = planned(request);
+  const auto refused = [&](auto change) {
+    FloorPlan bad = good;
+    change(bad);
+    return message_of<InternalError>([&] { bad.verify(request); });
+  };
+  CHECK_THAT(refused([](FloorPlan& p) { p.kernels.pop_back(); }), ContainsSubstring("expected 2 kernels"));
+  CHECK_THAT(refused([](FloorPlan& p) { p.kernels[1].place = p.kernels[0].place; }),
+             ContainsSubstring("meets kernel 0"));
+  CHECK_THAT(refused([](FloorPlan& p) { p.kernels[1].place.row = 3; }), ContainsSubstring("leaves the mesh"));
+  CHECK_THAT(refused([](FloorPlan& p) {
+               p.kernels[1].place = {2, 2, 2, 2};
+             }),
+             ContainsSubstring("faulty core"));
+  CHECK_THAT(refused([](FloorPlan& p) { p.kernels[0].shape = 1; }), ContainsSubstring("extent of its shape"));
+  CHECK_THAT(refused([](FloorPlan& p) { p.kernels[0].shape = 2; }), ContainsSubstring("does not exist"));
+  CHECK_THAT(refused([](FloorPlan& p) { p.kernels[0].turned = true; }), ContainsSubstring("is turned"));
+  CHECK_THAT(refused([](FloorPlan& p) { p.time = 2; }), ContainsSubstring("slowest"));
+  CHECK_THAT(refused([](FloorPlan& p) { p.length += 1; }), ContainsSubstring("long"));
+  CHECK_THAT(refused([](FloorPlan& p) { p.score += 1; }), ContainsSubstring("score"));
+  CHECK_THAT(refused([](FloorPlan& p) { p.utilisation = 1; }), ContainsSubstring("share"));
+  CHECK_THAT(refused([](FloorPlan& p) { p.time_bound = 5; }), ContainsSubstring("bound"));
+}
+
+TEST_CASE("floor plan: its picture shows kernels, faults and utilisation") {
+  FloorRequest request = mesh(5, 5, std::vector<FloorKernel>(2, kernel({{2, 5, 1, 0}})));
+  request.faulty = {{2, 0, 1, 5}};
+  request.connections = {{0, 1}};
+  const FloorPlan plan = planned(request);
+  const std::vector<std::string> names{"first<", "second"};
+  const std::string svg = floorplan_svg(request, plan, names);
+  CHECK_THAT(svg, ContainsSubstring("utilisation 100.0 %") && ContainsSubstring("faulty cores") &&
+                      ContainsSubstring("first&lt;: 2 x 5 cores") && ContainsSubstring("modelled"));
+  CHECK_THROWS_AS(floorplan_svg(request, FloorPlan{}), UserError);
+}

@@ -7,6 +7,8 @@
 #include <wafer/error.hpp>
 
 #include <algorithm>
+#include <array>
+#include <charconv>
 
 namespace wafer::inline v0 {
 
@@ -17,6 +19,12 @@ constexpr double kLeft = 20, kTop = 56, kSide = 900, kBottom = 20;
 constexpr double kRoomForLetter = 6.5;  // pixels
 
 std::string decimal(double value, int places) {
+  if (!(value < 1e15)) {  // more digits than a number has
+    std::array<char, 32> digits{};
+    const auto end =
+        std::to_chars(digits.data(), digits.data() + digits.size(), value, std::chars_format::scientific, 3);
+    return {digits.data(), end.ptr};
+  }
   Index unit = 1;
   for (int k = 0; k < places; ++k) unit *= 10;
   const auto whole = static_cast<Index>(value * static_cast<double>(unit) + 0.5);

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <wafer/compiler/floorplan.hpp>
 #include <wafer/error.hpp>
+#include <wafer/report/floorplan.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -161,6 +162,7 @@ void run_floorplan(Random& random, Result& result) {
   result.accepted = true;
   plan.verify(request);
   result.fault = check_plan(request, plan);
+  if (random.chance(0.2) && floorplan_svg(request, plan).empty()) result.fault = "nothing to show";
   tamper(random, plan);
   try {
     plan.verify(request);

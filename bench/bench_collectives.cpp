@@ -10,6 +10,8 @@
 //   collective_generate_P512 seconds V                               the slowest auto-generated tree
 //   collective_all_reduce_512x512_B256_<method> cycles|simulated|seconds|gain V   gain over the vendor's
 //   chain
+#include "measure.hpp"
+
 #include <wafer/fabric/collective_cost.hpp>
 #include <wafer/fabric/simulator.hpp>
 
@@ -27,10 +29,6 @@ using namespace wafer;
 namespace {
 
 constexpr Index kLeastCores = 4, kMostCores = 512, kMostWavelets = 4096;
-
-double now() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
 
 void print(const std::string& name, const char* metric, double value) {
   std::printf("collective_%s %s %.6g\n", name.c_str(), metric, value);

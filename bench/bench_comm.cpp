@@ -6,6 +6,8 @@
 //   hand_over   one op of a chain of tiny ones, each of which waits for the one before
 //   reduction   one sum over two blocks of a mesh, of 4096 numbers, and its result back in both
 // An empty step on two threads begins and ends all workers: that is the barrier.
+#include "measure.hpp"
+
 #include <wafer/wafer.hpp>
 
 #include <algorithm>
@@ -21,10 +23,6 @@ namespace {
 
 constexpr int kRounds = 31, kStepsPerRound = 200;
 constexpr int kChain = 500, kReductions = 20;
-
-double now() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
 
 /// Median seconds of a step that is fed `values`.
 double seconds_of_step(const Executable& executable, Index threads, const std::vector<float>& values) {

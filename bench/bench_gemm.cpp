@@ -4,6 +4,8 @@
 // prints `gemm_wafer_<NN|NT|TN>_<M>x<N>x<K>_t<threads> GFLOPs V`: C[M,N] = op(A) op(B), row-major, T where a
 // matrix is stored transposed (NT: forward of a layer; NN: gradient of its input; TN: gradient of its
 // weights). The median of repetitions. bench/versus_gemm.sh runs it beside other libraries.
+#include "measure.hpp"
+
 #include <wafer/wafer.hpp>
 
 #include <algorithm>
@@ -31,10 +33,6 @@ constexpr Product kProducts[] = {
 
 constexpr int kRepetitions = 7;
 constexpr double kSeconds = 0.015;  // of each
-
-double now() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
 
 double seconds_of(const Product& p, Index threads) {
   const bool ta = p.layout[0] == 'T', tb = p.layout[1] == 'T';

@@ -12,6 +12,7 @@
 #include <wafer/report/packing.hpp>
 
 #include "buffer_file.hpp"
+#include "measure.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -31,18 +32,6 @@ namespace fs = std::filesystem;
 
 constexpr std::size_t kRandomBuffers = 100'000;
 constexpr std::size_t kLargestPicture = 5000;
-
-double now() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
-
-double peak_rss_mib() {
-  std::ifstream status("/proc/self/status");
-  for (std::string line; std::getline(status, line);) {
-    if (line.starts_with("VmHWM:")) return std::stod(line.substr(6)) / 1024;
-  }
-  return 0;
-}
 
 void run(const std::string& name, const std::vector<PackBuffer>& buffers, const PackOptions& options,
          const fs::path& pictures) {
@@ -89,14 +78,8 @@ int main(int argc, char** argv) {
   try {
     const std::string folder = argc > 1 ? argv[1] : WAFER_INSTANCES;
     const fs::path pictures = argc > 2 ? argv[2] : "";
-    std::vector<fs::path> files;
-    if (fs::is_directory(folder)) {
-      for (const auto& entry : fs::recursive_directory_iterator(folder)) {
-        if (entry.path().extension() == ".csv") files.push_back(entry.path());
-      }
-    }
+    const std::vector<fs::path> files = files_below(folder, ".csv");
     if (files.empty()) std::printf("memplan skipped: no data in \"%s\"\n", folder.c_str());
-    std::sort(files.begin(), files.end());
     for (const fs::path& file : files) {
       PackOptions options;
       options.capacity = wafer_bench::capacity_in_name(file.filename().string());

@@ -7,6 +7,8 @@
 // cases V`, `off V` for all, and `pipeline_<kind>_p512_m4096 seconds V` (the best of 5). usage:
 // bench_pipeline [FOLDER for Gantt charts of small ones]     exit 1 where a bubble is off, verify() objects
 // or planning takes more than 0.1 s
+#include "measure.hpp"
+
 #include <wafer/compiler/pipeline.hpp>
 #include <wafer/report/pipeline.hpp>
 
@@ -21,10 +23,6 @@ using namespace wafer;
 namespace {
 
 constexpr double kMostSeconds = 0.1;
-
-double now() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
 
 // As pipeline.hpp says, for durations of 1.
 Index closed_form(PipelineKind kind, Index p, Index m) {

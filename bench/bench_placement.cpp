@@ -13,6 +13,7 @@
 #include <wafer/report/floorplan.hpp>
 
 #include "kernel_file.hpp"
+#include "measure.hpp"
 
 #include <algorithm>
 #include <array>
@@ -42,10 +43,6 @@ constexpr std::array<Rows, 5> kRows{{{"A", 34500, 35819},
                                      {"K", 252, 1944},
                                      {"M", 2212185, 2230033}}};
 
-double now() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
-
 /// `weighted`: with the contest's weights for the score.
 FloorPlan run(const std::string& name, const FloorRequest& request, const FloorRequest& weighted) {
   const double start = now();
@@ -68,14 +65,8 @@ int main(int argc, char** argv) {
   try {
     const std::string folder = argc > 1 ? argv[1] : WAFER_INSTANCES;
     const fs::path pictures = argc > 2 ? argv[2] : "";
-    std::vector<fs::path> files;
-    if (fs::is_directory(folder)) {
-      for (const auto& entry : fs::recursive_directory_iterator(folder)) {
-        if (entry.path().extension() == ".kgraph") files.push_back(entry.path());
-      }
-    }
+    const std::vector<fs::path> files = files_below(folder, ".kgraph");
     if (files.empty()) std::printf("place skipped: no data in \"%s\"\n", folder.c_str());
-    std::sort(files.begin(), files.end());
     double better = 0;
     int compared = 0;
     for (const fs::path& file : files) {

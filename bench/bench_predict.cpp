@@ -5,6 +5,8 @@
 // 32) for one thread and for two, and measures them. Prints `predict_<network>_t<threads> <metric> V`:
 // predicted_ms and measured_ms of each round, then the median over the rounds of |predicted / measured - 1|.
 // Exits with 1 where one is above 0.15.
+#include "measure.hpp"
+
 #include <wafer/report/calibrate.hpp>
 #include <wafer/wafer.hpp>
 
@@ -28,16 +30,6 @@ struct Network {
   std::vector<Index> widths;
   Index batch;
 };
-
-double now() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
-
-double median(std::vector<double> values) {
-  std::nth_element(values.begin(), values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2),
-                   values.end());
-  return values[values.size() / 2];
-}
 
 Executable train(const Network& network, const Fabric& host, Index threads) {
   Graph g;

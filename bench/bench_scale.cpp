@@ -3,6 +3,8 @@
 // How compilation scales: graphs of many ops on a host (run it under `ulimit -s 256`: nothing may recurse),
 // and one network on meshes of 4 x 4 and 256 x 256 blocks. usage: bench_scale [OPS]     prints `scale_<case>
 // seconds V`, `peak_rss_MiB V`, `mesh_dump_lines ratio V`
+#include "measure.hpp"
+
 #include <wafer/wafer.hpp>
 
 #include <algorithm>
@@ -15,18 +17,6 @@
 using namespace wafer;
 
 namespace {
-
-double now() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
-
-double peak_rss_mib() {
-  std::ifstream status("/proc/self/status");
-  for (std::string line; std::getline(status, line);) {
-    if (line.starts_with("VmHWM:")) return std::stod(line.substr(6)) / 1024;
-  }
-  return 0;
-}
 
 // A chain: each op reads the one before.
 Tensor chain(const Graph& g, Index ops) {

@@ -10,6 +10,8 @@
 //          the last tenth over the first tenth's
 //   start  from the spawn of a process to the end of its first step, compilation included; `mlp` with Adam
 // prints `steady_<what> <metric> V`.
+#include "measure.hpp"
+
 #include <wafer/wafer.hpp>
 
 #include <sched.h>
@@ -32,18 +34,6 @@
 using namespace wafer;
 
 namespace {
-
-double now() {
-  timespec time{};
-  clock_gettime(CLOCK_MONOTONIC, &time);
-  return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
-}
-
-double median(std::vector<double> values) {
-  std::nth_element(values.begin(), values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2),
-                   values.end());
-  return values[values.size() / 2];
-}
 
 Executable network(const std::vector<Index>& widths, Index batch, Index threads, const Optimizer& optimizer) {
   Graph g;
@@ -169,14 +159,6 @@ void four(int steps) {
   if (right != 4) throw std::runtime_error("a session has other bits than one alone");
 }
 
-double rss_kib() {
-  std::ifstream status("/proc/self/status");
-  for (std::string line; std::getline(status, line);) {
-    if (line.starts_with("VmRSS:")) return std::stod(line.substr(6));
-  }
-  throw std::runtime_error("no VmRSS in /proc/self/status");
-}
-
 void run_long(int steps) {
   Trainer trainer(network({64, 32, 10}, 32, 1, SGD{.lr = 0.01, .momentum = 0.9}), 1, 32, 64);
   constexpr int kRound = 100;  // steps
@@ -188,9 +170,9 @@ void run_long(int steps) {
     const double start = now();
     for (int i = 0; i < kRound; ++i) trainer.step();
     seconds[static_cast<std::size_t>(done / kRound)] = (now() - start) / kRound;
-    if (done + kRound == 1000) before = rss_kib();
+    if (done + kRound == 1000) before = process_kib("VmRSS");
   }
-  const double grown = rss_kib() - before;
+  const double grown = process_kib("VmRSS") - before;
   const auto tenth = static_cast<std::ptrdiff_t>(seconds.size() / 10);
   const double first = median({seconds.begin(), seconds.begin() + tenth});
   const double last = median({seconds.end() - tenth, seconds.end()});

@@ -7,6 +7,8 @@
 // and first_step_s (from the start of the process to the end of its first step); with `profile`, then a line
 // for each action of the plan: microseconds a step in it and waiting for it, summed over the workers, and its
 // GFLOP/s and GB/s a worker.
+#include "measure.hpp"
+
 #include <wafer/wafer.hpp>
 
 #include <time.h>
@@ -118,8 +120,6 @@ double seconds_of(clockid_t clock) {
   return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
 }
 
-double now() { return seconds_of(CLOCK_MONOTONIC); }
-
 /// The kernel notes the start in ticks (10 ms) since boot: field 22 of /proc/self/stat, proc(5).
 double seconds_since_start() {
   std::ifstream file("/proc/self/stat");
@@ -128,19 +128,6 @@ double seconds_since_start() {
   std::string field;
   for (int k = 3; k <= 22; ++k) fields >> field;
   return seconds_of(CLOCK_BOOTTIME) - std::stod(field) / static_cast<double>(sysconf(_SC_CLK_TCK));
-}
-
-double peak_rss_mib() {
-  std::ifstream status("/proc/self/status");
-  for (std::string line; std::getline(status, line);) {
-    if (line.starts_with("VmHWM:")) return std::stod(line.substr(6)) / 1024;
-  }
-  throw std::runtime_error("no VmHWM in /proc/self/status");
-}
-
-double median(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  return values[values.size() / 2];
 }
 
 Arguments parse(std::span<char*> words) {

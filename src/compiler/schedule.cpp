@@ -3,11 +3,14 @@
 #include <wafer/compiler/schedule.hpp>
 #include <wafer/error.hpp>
 
+#include <algorithm>
+
 namespace wafer::inline v0 {
 
 namespace {
 
 // An update that runs as a tail opens the commit: from the last op that can fail on, nothing can be undone.
+// A body that repeats may fail again, so all of it comes before.
 std::uint32_t fallible_end_of(const Step& step, const Program& program, const ProgramSchedule& schedule) {
   const std::uint32_t commit = schedule.region_end[static_cast<std::size_t>(Region::epilogue)];
   bool early = false;
@@ -20,6 +23,8 @@ std::uint32_t fallible_end_of(const Step& step, const Program& program, const Pr
       early = early || program.region[op] == Region::commit;
     }
   }
+  if (schedule.micro_batches > 1)
+    end = std::max(end, schedule.region_end[static_cast<std::size_t>(Region::body)]);
   return early ? end : commit;
 }
 

@@ -129,6 +129,7 @@ void Call::run(const ExecutableData& data, Context& context) {
   const OpRecord& op = data.ops[action->op];
   const Tiles in(tiles.data(), action->inputs), out(tiles.data() + action->inputs, action->results);
   context.where = data.places[op.where];
+  context.tail = nullptr;  // a call that threw has left its own
   if (action->tails == 0) return op.run(op.op.get(), context, in, out);
   Run run{*this, data, context};
   tail_.self = &run;

@@ -18,7 +18,12 @@ Executor::Executor(const ExecutableData& data, RunState& state, int threads, con
       workers_(threads, options.pin, options.arena),
       slots_(std::make_unique<Slot[]>(static_cast<std::size_t>(threads))),
       computed_(std::make_unique<std::atomic<std::uint8_t>[]>(static_cast<std::size_t>(data.blocks()))) {
-  for (const ProgramRecord& program : data.programs) tickets_.push_back(number(program));
+  std::size_t actions = 0;
+  for (const ProgramRecord& program : data.programs) {
+    tickets_.push_back(number(program));
+    tickets_.back().first_call = actions;
+    actions += program.actions.size();
+  }
   for (int w = 0; w < threads; ++w) worker_.push_back(std::make_unique<Worker>(*this, w));
 }
 
@@ -147,8 +152,6 @@ void Executor::enter(void* self, int worker) {
 void Executor::run(std::size_t program, StopRequest stop) {
   program_ = &data_.programs[program];
   numbers_ = &tickets_[program];
-  first_call_ = 0;
-  for (std::size_t p = 0; p < program; ++p) first_call_ += data_.programs[p].actions.size();
   if (extents_ == 0 || axes_ != state_.axes) {
     axes_ = state_.axes;
     ++extents_;

@@ -75,7 +75,8 @@ class Executor {
     std::vector<std::int64_t> first;  // of each action, from its region's begin
     std::int64_t prologue = 0, body = 0, epilogue = 0;
     std::int64_t total = 0;
-    std::int64_t fallible = 0;  // those before it may fail or be cancelled
+    std::int64_t fallible = 0;   // those before it may fail or be cancelled
+    std::size_t first_call = 0;  // the first action's place among those of all programs
   };
 
   struct Claim {
@@ -123,9 +124,8 @@ class Executor {
   // Of the step that runs.
   const ProgramRecord* program_ = nullptr;
   const Tickets* numbers_ = nullptr;
-  std::size_t first_call_ = 0;  // its first action's place among those of all programs
-  std::vector<Index> axes_;     // the run-time extents of the step before
-  std::uint64_t extents_ = 0;   // how often they have changed
+  std::vector<Index> axes_;    // the run-time extents of the step before
+  std::uint64_t extents_ = 0;  // how often they have changed
   StopRequest stop_;
   Clock::time_point began_;
   EnterHook* hook_ = nullptr;

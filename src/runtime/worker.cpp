@@ -5,6 +5,7 @@
 #include <wafer/error.hpp>
 
 #include <algorithm>
+#include <chrono>
 #include <thread>
 
 namespace wafer::inline v0 {
@@ -186,7 +187,7 @@ void Executor::Worker::execute(const Claim& claim, const Place& place) {
 // run-time extents; so where it is kept, it is resolved when those change.
 Call& Executor::Worker::call_of(std::uint32_t action_index, const Place& place, std::uint32_t tile) {
   const ActionRecord& action = executor_.program_->actions[action_index];
-  Call& call = kept_.empty() ? call_ : kept_[executor_.first_call_ + action_index];
+  Call& call = kept_.empty() ? call_ : kept_[executor_.numbers_->first_call + action_index];
   const bool kept = &call != &call_ && action.tiles == 1 && executor_.program_->grid.micro_batches == 1;
   if (kept && call.extents == executor_.extents_) return call;
   call.resolve({data_, executor_.program_->grid, place, executor_.state_}, action, tile);

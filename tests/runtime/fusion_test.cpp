@@ -107,6 +107,74 @@ TEST_CASE("updates wait for the end where something may still fail or veto, or t
   }
 }
 
+TEST_CASE("a failure in a later micro-batch changes nothing, also where a gradient needs no batch") {
+  Built m;
+  const Tensor w = parameter(m.g, "w", {6, 6}, Init::uniform(1));
+  // The gradient of the second term is a product of weights alone.
+  const Tensor loss = mean(square(matmul(m.x, parameter(m.g, "v", {6, 3}, Init::uniform(1)) | Meddle{}))) +
+                      sum(square(matmul(parameter(m.g, "u", {5, 6}, Init::uniform(1)), w)));
+  const auto build = [&](Index micro_batches) {
+    return compile({{"train", minimize(loss, SGD{.lr = 0.01}).fetch("loss", loss)}}, Fabric::host(),
+                   {.micro_batches = micro_batches});
+  };
+  Session one{build(1), {.threads = 2}}, four{build(4), {.threads = 2}};
+  for (int step = 0; step < 2; ++step) {
+    for (Session* session : {&one, &four}) session->step("train", {{"x", ramp(48)}});
+  }
+  CHECK(variables(one) == variables(four));
+  const auto before = variables(four);
+  int calls = 0;
+  plot().act = [&](Index) {
+    if (++calls > 3) throw Fault("in a later micro-batch", nullptr);
+  };
+  Session alone{build(4), {.threads = 1}};
+  const auto fresh = variables(alone);
+  CHECK_THROWS(alone.step("train", {{"x", ramp(48)}}));
+  plot().act = {};
+  CHECK(variables(alone) == fresh);
+}
+
+namespace {
+
+/// Says that it cannot fail, and does where it is told to.
+struct Liar {
+  static constexpr std::string_view name = "test.liar";
+  static constexpr bool can_fail = false;
+  static constexpr auto attributes() { return std::tuple{}; }
+  Types infer(const Types& in) const { return in; }
+  AxesRule axes(const Types& in) const { return elementwise_rule(in, in.at(0).shape); }
+  void run(const Context&, Tiles in, Tiles out) const {
+    if (plot().act) plot().act(0);
+    for_each_index(in[0].rank, in[0].extent, [&](const std::array<Index, kMaxRank>& index) {
+      element<float>(out[0], index) = element<float>(in[0], index);
+    });
+  }
+};
+
+}  // namespace
+
+TEST_CASE("a user's op may be a tail, and one that breaks its promise leaves the session usable") {
+  Built m;
+  const Tensor y = m.x | nn::Linear{16, "fc1"} | Liar{};
+  const Executable e =
+      compile({{"tail", fetch("y", y)},
+               {"plain", fetch("z", matmul(m.x, parameter(m.g, "w", {6, 40}, Init::uniform(1))))}},
+              Fabric::host());
+  CHECK(has(fusion_of(e), "+ op 'test.liar'"));
+  Session session{e, {.threads = 1}};
+  const auto run = [&](const char* step, const char* what) {
+    const Result result = session.step(step, {{"x", ramp(48)}});
+    const auto values = result[what].values<float>();
+    return std::vector<float>(values.begin(), values.end());
+  };
+  const std::vector<float> y_before = run("tail", "y"), z_before = run("plain", "z");
+  plot().act = [](Index) { throw Fault("a broken promise", nullptr); };
+  CHECK_THROWS(run("tail", "y"));
+  plot().act = {};
+  CHECK(run("plain", "z") == z_before);
+  CHECK(run("tail", "y") == y_before);
+}
+
 TEST_CASE("a stop counts until the first update may have run, and not after") {
   Built m;
   const Tensor loss = m.x | nn::Linear{3, "head"} | cross_entropy(m.label);

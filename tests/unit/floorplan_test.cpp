@@ -5,6 +5,7 @@
 #include <wafer/report/floorplan.hpp>
 
 #include "catch.hpp"
+#include "random.hpp"
 #include "temp_folder.hpp"
 
 #include <algorithm>
@@ -38,18 +39,6 @@ FloorPlan planned(const FloorRequest& request) {
   plan.verify(request);
   return plan;
 }
-
-class Random {
- public:
-  explicit Random(std::uint64_t seed) : state_(seed) {}
-  Index below(Index limit) {
-    state_ = state_ * 6364136223846793005ULL + 1442695040888963407ULL;
-    return static_cast<Index>((state_ >> 33) % static_cast<std::uint64_t>(limit));
-  }
-
- private:
-  std::uint64_t state_;
-};
 
 // The best score of all choices and places; infinity where nothing is legal.
 class BruteForce {

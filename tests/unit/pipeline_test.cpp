@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <wafer/compiler/pipeline.hpp>
 #include "catch.hpp"
+#include "random.hpp"
 
 #include <wafer/error.hpp>
 #include <wafer/report/pipeline.hpp>
@@ -82,18 +83,6 @@ void check_events(const PipelineSchedule& schedule) {
   }
   CHECK(faults == 0);
 }
-
-class Random {
- public:
-  Index below(Index limit) {
-    state_ = state_ * 6364136223846793005U + 1442695040888963407U;
-    return static_cast<Index>(state_ >> 33) % limit;
-  }
-  Index between(Index low, Index high) { return low + below(high - low + 1); }
-
- private:
-  std::uint64_t state_ = 1;
-};
 
 }  // namespace
 

@@ -1,9 +1,11 @@
 // SPDX-FileCopyrightText: The wafer authors
 // SPDX-License-Identifier: Apache-2.0
-// Training steps in company, and for long. usage: bench_steady pair|busy|four|long|start [ROUNDS or SECONDS
-// or STEPS] All are `mlp` (784-512-512-10, batch 128, SGD with momentum) on two threads, but for `long`.
+// Training steps in company, and for long. usage: bench_steady pair|busy|crowd|four|long|start [ROUNDS or
+// SECONDS or STEPS]. All are `mlp` (784-512-512-10, batch 128, SGD with momentum) on two threads, but for
+// `long`.
 //   pair   throughput of two threads over that of two independent sessions of one thread each, run at once
 //   busy   mean step over some seconds beside a process that keeps one CPU busy, over the undisturbed one
+//   crowd  the same beside one, two and three busy processes that may use all CPUs; and for one thread
 //   four   four sessions that step at once in one process: whether each ends with the bits of one alone
 //   long   `mlps` (64-32-10, batch 32) on one thread: growth of memory after step 1000, and the median step
 //   of
@@ -26,6 +28,7 @@
 #include <cstring>
 #include <exception>
 #include <fstream>
+#include <list>
 #include <stdexcept>
 #include <string>
 #include <thread>
@@ -111,6 +114,26 @@ void pair(int rounds) {
   print("pair", "ratio", median(ratios));
 }
 
+/// A process that computes until this is destroyed.
+class BusyProcess {
+ public:
+  explicit BusyProcess(const cpu_set_t* cpus = nullptr) : child_(fork()) {
+    if (child_ != 0) return;
+    if (cpus != nullptr) sched_setaffinity(0, sizeof *cpus, cpus);
+    volatile int i = 0;
+    for (;;) i = i + 1;
+  }
+  ~BusyProcess() {
+    kill(child_, SIGKILL);
+    waitpid(child_, nullptr, 0);
+  }
+  BusyProcess(const BusyProcess&) = delete;
+  BusyProcess& operator=(const BusyProcess&) = delete;
+
+ private:
+  pid_t child_;
+};
+
 void busy(double seconds) {
   Trainer trainer(mlp(2), 2, 128, 784);
   trainer.mean(0.5);
@@ -121,20 +144,33 @@ void busy(double seconds) {
   for (int c = 0; c < CPU_SETSIZE; ++c) {
     if (CPU_ISSET(c, &cpus)) last = c;
   }
-  const pid_t child = fork();
-  if (child == 0) {
-    CPU_ZERO(&cpus);
-    CPU_SET(last, &cpus);
-    sched_setaffinity(0, sizeof cpus, &cpus);
-    volatile int i = 0;
-    for (;;) i = i + 1;
-  }
+  CPU_ZERO(&cpus);
+  CPU_SET(last, &cpus);
+  const BusyProcess other(&cpus);
   const double beside = trainer.mean(seconds);
-  kill(child, SIGKILL);
-  waitpid(child, nullptr, 0);
   print("busy", "alone_ms", alone * 1e3);
   print("busy", "beside_ms", beside * 1e3);
   print("busy", "ratio", beside / alone);
+}
+
+void crowd(double seconds) {
+  Trainer one(mlp(1), 1, 128, 784), two(mlp(2), 2, 128, 784);
+  one.mean(0.2);
+  two.mean(0.2);
+  const double alone = two.mean(1);
+  print("crowd", "alone_ms", alone * 1e3);
+  std::list<BusyProcess> others;
+  for (int k = 1; k <= 3; ++k) {
+    others.emplace_back();
+    std::vector<double> of_one, of_two;  // in turn, so that the others' luck falls on both
+    for (int round = 0; round < 4; ++round) {
+      of_one.push_back(one.mean(seconds / 4));
+      of_two.push_back(two.mean(seconds / 4));
+    }
+    const std::string beside = "beside_" + std::to_string(k);
+    print("crowd", (beside + "_two_threads_ratio").c_str(), median(of_two) / alone);
+    print("crowd", (beside + "_one_thread_ratio").c_str(), median(of_one) / alone);
+  }
 }
 
 void four(int steps) {
@@ -218,11 +254,13 @@ int main(int argc, char** argv) {
     const auto number = [&](double otherwise) { return argc > 2 ? std::stod(argv[2]) : otherwise; };
     if (mode == "pair") return pair(static_cast<int>(number(5))), 0;
     if (mode == "busy") return busy(number(10)), 0;
+    if (mode == "crowd") return crowd(number(8)), 0;
     if (mode == "four") return four(static_cast<int>(number(200))), 0;
     if (mode == "long") return run_long(static_cast<int>(number(1e6))), 0;
     if (mode == "start") return start(static_cast<int>(number(11)), argv[0]), 0;
     if (mode == "first_step") return first_step(static_cast<int>(number(1))), 0;
-    std::fprintf(stderr, "usage: bench_steady pair|busy|four|long|start [ROUNDS or SECONDS or STEPS]\n");
+    std::fprintf(stderr,
+                 "usage: bench_steady pair|busy|crowd|four|long|start [ROUNDS or SECONDS or STEPS]\n");
     return 2;
   } catch (const std::exception& error) {
     std::fprintf(stderr, "%s\n", error.what());

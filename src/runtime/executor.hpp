@@ -3,6 +3,7 @@
 #pragma once
 
 #include "runtime/boxes.hpp"
+#include "runtime/progress.hpp"
 #include "runtime/run_state.hpp"
 #include "runtime/workers.hpp"
 
@@ -66,7 +67,7 @@ class Executor {
 
   // What a worker shares, on cache lines of its own.
   struct alignas(128) Slot {
-    std::atomic<std::int64_t> ticket{kIdle};
+    Progress ticket{kIdle};
     std::atomic<Index> tiles{0}, moved_bytes{0};
   };
 

@@ -5,8 +5,6 @@
 #include <wafer/error.hpp>
 
 #include <algorithm>
-#include <chrono>
-#include <thread>
 
 namespace wafer::inline v0 {
 
@@ -14,12 +12,6 @@ namespace {
 
 // Up to so many operands in a plan, the calls are kept: where steps are short, so that it counts.
 constexpr std::size_t kKeptOperands = 512;
-
-// A wait spins, then offers the CPU to others, and then sleeps now and then: another process on the same CPU
-// may be what the other worker waits for.
-constexpr int kYields = 400;
-constexpr std::chrono::microseconds kSleep{50};
-constexpr int kSpins = 2000;  // of a few nanoseconds each, before the CPU is offered to others
 
 // Written by one worker alone.
 void add_to(std::atomic<Index>& counter, Index more) {
@@ -37,12 +29,6 @@ Box box_of(const Tile& tile) {
 }
 
 StridedBox memory_of(const Tile& tile) { return {static_cast<std::byte*>(tile.data), tile.stride}; }
-
-void pause() {
-#if defined(__x86_64__)
-  __builtin_ia32_pause();
-#endif
-}
 
 }  // namespace
 
@@ -85,12 +71,12 @@ void Executor::Worker::run() {
   context_.scratch_bytes = data_.scratch_bytes;
   // Before the first claim, so that whoever claims a later ticket knows that this worker may hold an earlier
   // one.
-  slot_.ticket.store(0, std::memory_order_relaxed);
-  const bool alone = executor_.threads() == 1;  // then tickets run in their order
+  const bool alone = executor_.threads() == 1;  // then tickets run in their order, and nobody looks
+  if (!alone) slot_.ticket.publish(0);
   for (;;) {
     const std::int64_t ticket = executor_.next_.fetch_add(1, std::memory_order_acq_rel);
     if (ticket >= numbers.total) break;
-    slot_.ticket.store(ticket, std::memory_order_release);
+    if (!alone) slot_.ticket.publish(ticket);
     try {
       if (ticket < numbers.fallible && executor_.stop_.stop_requested())
         throw RunError("step '" + executor_.program_->name + "': cancelled by its stop token");
@@ -108,7 +94,10 @@ void Executor::Worker::run() {
       break;
     }
   }
-  slot_.ticket.store(kIdle, std::memory_order_release);
+  if (alone) return;
+  slot_.ticket.publish(kIdle);
+  // The caller's thread waits for the others here: oneTBB would yield.
+  if (id_ == 0) static_cast<void>(wait_until_done(kIdle, -1));
 }
 
 // Tickets only grow, so the search goes on where the last one ended.
@@ -153,20 +142,10 @@ Executor::Claim Executor::Worker::locate(std::int64_t ticket) {
 bool Executor::Worker::wait_until_done(std::int64_t ticket, std::int64_t own) const {
   const auto given_up = [&] { return executor_.failed_.load(std::memory_order_acquire) < own; };
   for (int w = 0; w < executor_.threads(); ++w) {
-    const std::atomic<std::int64_t>& other = executor_.slots_[static_cast<std::size_t>(w)].ticket;
-    if (w == id_) continue;
-    for (int spins = 0; other.load(std::memory_order_acquire) < ticket; ++spins) {
-      if (given_up()) return false;
-      if (spins < kSpins) {
-        pause();
-      } else if (spins < kSpins + kYields) {
-        std::this_thread::yield();
-      } else {
-        std::this_thread::sleep_for(kSleep);
-      }
-    }
+    if (w != id_) executor_.slots_[static_cast<std::size_t>(w)].ticket.wait_for(ticket, given_up);
+    if (given_up()) return false;
   }
-  return !given_up();
+  return true;
 }
 
 void Executor::Worker::count_moved(Index bytes) { add_to(slot_.moved_bytes, bytes); }

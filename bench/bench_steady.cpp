@@ -51,7 +51,7 @@ Executable network(const std::vector<Index>& widths, Index batch, Index threads,
   }
   const Tensor loss = x | cross_entropy(label);
   return compile(minimize(loss, optimizer).fetch("loss", loss), Fabric::host(),
-                 {.threads = threads, .reproducible = reproducible});
+                 {.reproducible = reproducible, .threads = threads});
 }
 
 Executable mlp(Index threads, const Optimizer& optimizer = SGD{.lr = 0.01, .momentum = 0.9}) {

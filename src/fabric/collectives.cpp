@@ -58,6 +58,10 @@ Core root_of(const CollectiveRequest& request, const Method& method) {
 }
 
 WaveletRange part_of(WaveletRange range, Index i, Index n) {
+  if (i < 0 || i >= n) {
+    throw UserError("expected a part of at least one, of that number, got part " + std::to_string(i) +
+                    " of " + std::to_string(n));
+  }
   const Index size = range.count / n, longer = range.count % n;
   return {range.first + i * size + std::min(i, longer), size + (i < longer ? 1 : 0)};
 }
@@ -70,6 +74,7 @@ WaveletRange piece_of(const CollectiveRequest& request, Core core) {
 
 void check(const CollectiveRequest& request, const Machine& machine) {
   machine.check();
+  if (request.kind > CollectiveKind::gather) throw UserError("collective: no such kind");
   const std::string name(name_of(request.kind));
   const CoreArea& area = request.area;
   if (request.wavelets < 1)
@@ -295,7 +300,7 @@ class Planner {
 
 }  // namespace
 
-Collective build(const CollectiveRequest& request, const Method& method, const Machine& machine) {
+void check_method(const CollectiveRequest& request, const Method& method, const Machine& machine) {
   check(request, machine);
   refuse_faults(request.area, name_of(request.kind), machine);
   const auto methods = methods_for(request);
@@ -303,13 +308,16 @@ Collective build(const CollectiveRequest& request, const Method& method, const M
     throw CompileError(std::string(name_of(request.kind)) + ": no way to do it by " +
                        text_of(method, request.area) + " on " + text_of(request.area));
   }
+}
+
+Collective build(const CollectiveRequest& request, const Method& method, const Machine& machine) {
+  check_method(request, method, machine);
   return Planner(request, method, machine).run();
 }
 
 CollectiveRequest send_request(Core from, Core to, Index wavelets) {
   for (const Core core : {from, to}) {
-    constexpr Index kMost = Index{1} << 31;
-    if (core.row < 0 || core.column < 0 || core.row >= kMost || core.column >= kMost)
+    if (core.row < 0 || core.column < 0 || core.row >= kMostMeshCores || core.column >= kMostMeshCores)
       throw UserError("send: expected cores of a mesh, got core " + text_of(core));
   }
   const CoreArea area{std::min(from.row, to.row), std::min(from.column, to.column),

@@ -107,6 +107,23 @@ void refuse_faults(const CoreArea& area, std::string_view name, const Machine& m
   }
 }
 
+/// Rings send as many messages as their cores squared, of each phase.
+void refuse_long_rings(const CollectiveRequest& request, const Method& method) {
+  constexpr double kMostMessages = 1 << 24;
+  const auto rows = static_cast<double>(request.area.rows),
+             columns = static_cast<double>(request.area.columns);
+  double messages = 0;
+  switch (method.algorithm) {
+    case Algorithm::ring:
+    case Algorithm::rings: messages = rows * columns * (rows * columns - 1); break;
+    case Algorithm::buckets: messages = rows * columns * (rows + columns - 2); break;
+    default: return;
+  }
+  if (messages <= kMostMessages) return;
+  throw CompileError(std::string(name_of(request.kind)) + ": by " + text_of(method, request.area) + " on " +
+                     text_of(request.area) + " it is more than 2^24 messages a phase");
+}
+
 /// Chooses phases and hands them to a builder.
 class Planner {
  public:
@@ -312,6 +329,7 @@ void check_method(const CollectiveRequest& request, const Method& method, const 
 
 Collective build(const CollectiveRequest& request, const Method& method, const Machine& machine) {
   check_method(request, method, machine);
+  refuse_long_rings(request, method);
   return Planner(request, method, machine).run();
 }
 

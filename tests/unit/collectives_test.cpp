@@ -247,6 +247,10 @@ TEST_CASE("collectives: bad input names the culprit") {
   CHECK_NOTHROW(choose_method(sum, machine));
   CHECK_THROWS_WITH(choose_method(sum, broken), ContainsSubstring("core (2, 1) of its area is faulty"));
   CHECK_THROWS_AS(Collective{}.verify(machine), InternalError);
+  const Machine large = Machine::mesh(512, 512);
+  const CollectiveRequest long_ring = request_of(CollectiveKind::all_reduce, {0, 0, 512, 512}, 8, {});
+  CHECK_THROWS_WITH(build(long_ring, {Algorithm::ring}, large), ContainsSubstring("more than 2^24 messages"));
+  CHECK(modelled_cycles(long_ring, {Algorithm::ring}, large) > 512 * 512);
   CollectiveRequest strange = request_of(CollectiveKind::reduce, {0, 0, 2, 2}, 8, {});
   strange.kind = CollectiveKind{77};
   CHECK_THROWS_AS(check(strange, machine), UserError);

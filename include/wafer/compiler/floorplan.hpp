@@ -67,7 +67,7 @@ struct FloorPlan {
   void verify(const FloorRequest& request) const;
 };
 
-inline constexpr std::size_t kMostFloorKernels = 10'000;
+inline constexpr std::size_t kMostFloorKernels = 4096;
 
 /// Chooses a shape and a place for each kernel: the best score that it finds, the same on every machine.
 /// Throws UserError for more than kMostFloorKernels, and where the request contradicts itself (sizes that are

@@ -88,14 +88,15 @@ struct Collective {
 };
 
 /// Throws UserError for a kind that is none, 0 wavelets, an area off the machine or a root outside the area;
-/// CompileError where the method cannot do it or a core of the area is faulty.
+/// CompileError where the method cannot do it, a core of the area is faulty, or rings are so long that they
+/// are more than 2^24 messages.
 Collective build(const CollectiveRequest& request, const Method& method, const Machine& machine);
 /// One message along its row, then along its column.
 CollectiveRequest send_request(Core from, Core to, Index wavelets);
 
 /// Throws UserError as `build`.
 void check(const CollectiveRequest& request, const Machine& machine);
-/// Throws as `build`.
+/// Throws as `build`, but for the number of messages.
 void check_method(const CollectiveRequest& request, const Method& method, const Machine& machine);
 
 }  // namespace wafer::inline v0

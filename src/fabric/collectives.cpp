@@ -58,6 +58,10 @@ Core root_of(const CollectiveRequest& request, const Method& method) {
 }
 
 WaveletRange part_of(WaveletRange range, Index i, Index n) {
+  if (i < 0 || i >= n) {
+    throw UserError("expected a part of at least one, of that number, got part " + std::to_string(i) +
+                    " of " + std::to_string(n));
+  }
   const Index size = range.count / n, longer = range.count % n;
   return {range.first + i * size + std::min(i, longer), size + (i < longer ? 1 : 0)};
 }
@@ -70,6 +74,7 @@ WaveletRange piece_of(const CollectiveRequest& request, Core core) {
 
 void check(const CollectiveRequest& request, const Machine& machine) {
   machine.check();
+  if (request.kind > CollectiveKind::gather) throw UserError("collective: no such kind");
   const std::string name(name_of(request.kind));
   const CoreArea& area = request.area;
   if (request.wavelets < 1)
@@ -100,6 +105,23 @@ void refuse_faults(const CoreArea& area, std::string_view name, const Machine& m
     if (fault.contains(core) && area.contains(core))
       throw CompileError(std::string(name) + ": core " + text_of(core) + " of its area is faulty");
   }
+}
+
+/// Rings send as many messages as their cores squared, of each phase.
+void refuse_long_rings(const CollectiveRequest& request, const Method& method) {
+  constexpr double kMostMessages = 1 << 24;
+  const auto rows = static_cast<double>(request.area.rows),
+             columns = static_cast<double>(request.area.columns);
+  double messages = 0;
+  switch (method.algorithm) {
+    case Algorithm::ring:
+    case Algorithm::rings: messages = rows * columns * (rows * columns - 1); break;
+    case Algorithm::buckets: messages = rows * columns * (rows + columns - 2); break;
+    default: return;
+  }
+  if (messages <= kMostMessages) return;
+  throw CompileError(std::string(name_of(request.kind)) + ": by " + text_of(method, request.area) + " on " +
+                     text_of(request.area) + " it is more than 2^24 messages a phase");
 }
 
 /// Chooses phases and hands them to a builder.
@@ -295,7 +317,7 @@ class Planner {
 
 }  // namespace
 
-Collective build(const CollectiveRequest& request, const Method& method, const Machine& machine) {
+void check_method(const CollectiveRequest& request, const Method& method, const Machine& machine) {
   check(request, machine);
   refuse_faults(request.area, name_of(request.kind), machine);
   const auto methods = methods_for(request);
@@ -303,13 +325,17 @@ Collective build(const CollectiveRequest& request, const Method& method, const M
     throw CompileError(std::string(name_of(request.kind)) + ": no way to do it by " +
                        text_of(method, request.area) + " on " + text_of(request.area));
   }
+}
+
+Collective build(const CollectiveRequest& request, const Method& method, const Machine& machine) {
+  check_method(request, method, machine);
+  refuse_long_rings(request, method);
   return Planner(request, method, machine).run();
 }
 
 CollectiveRequest send_request(Core from, Core to, Index wavelets) {
   for (const Core core : {from, to}) {
-    constexpr Index kMost = Index{1} << 31;
-    if (core.row < 0 || core.column < 0 || core.row >= kMost || core.column >= kMost)
+    if (core.row < 0 || core.column < 0 || core.row >= kMostMeshCores || core.column >= kMostMeshCores)
       throw UserError("send: expected cores of a mesh, got core " + text_of(core));
   }
   const CoreArea area{std::min(from.row, to.row), std::min(from.column, to.column),

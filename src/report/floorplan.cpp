@@ -43,6 +43,7 @@ void check(const FloorRequest& request, const FloorPlan& plan, std::span<const s
   if (kernels > kMost || request.connections.size() > kMost)
     throw UserError("a picture of at most " + std::to_string(kMost) +
                     " kernels and connections was expected");
+  plan.verify(request);
 }
 
 }  // namespace

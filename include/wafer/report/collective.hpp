@@ -12,7 +12,7 @@ namespace wafer::inline v0 {
 /// A collective on its mesh as SVG: a box for each core, darker the longer its ramp receives; two strokes
 /// between neighbours, one for each way, darker and wider the more wavelets the link carried; on a row or
 /// column an arc for each message, coloured by its step. Throws UserError for an area of more than 4096
-/// cores, and for a simulation of other traffic.
+/// cores or off the mesh, and for a simulation of other traffic.
 std::string collective_svg(const Collective& collective, const Simulation& simulation);
 
 }  // namespace wafer::inline v0

@@ -19,7 +19,8 @@
 #define WAFER_KERNEL_CASE(name)                                                       \
   TEMPLATE_TEST_CASE_SIG(name, "[kernels]", ((wafer::KernelTarget kTarget), kTarget), \
                          wafer::KernelTarget::portable, wafer::KernelTarget::sse4,    \
-                         wafer::KernelTarget::avx2, wafer::KernelTarget::avx512)
+                         wafer::KernelTarget::avx2, wafer::KernelTarget::avx512,      \
+                         wafer::KernelTarget::neon)
 
 /// First line of such a case: `table` is the target's.
 #define WAFER_KERNEL_TABLE()                                                                           \
@@ -34,11 +35,6 @@ using Floats = std::vector<float>;
 
 inline constexpr float kInfinity = std::numeric_limits<float>::infinity();
 inline constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
-
-/// Whether products are fused with sums.
-constexpr bool has_fma(KernelTarget target) {
-  return target == KernelTarget::avx2 || target == KernelTarget::avx512;
-}
 
 /// Small random numbers of both signs, the same in every run.
 class Random {

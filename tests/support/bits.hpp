@@ -154,10 +154,9 @@ inline std::vector<Case> chosen_cases(bool adamw) {
 /// Those kernel targets that this CPU has, with fused multiply-add or without.
 inline std::vector<KernelTarget> targets(bool fused) {
   std::vector<KernelTarget> out;
-  std::copy_if(kernels::kTargets.begin(), kernels::kTargets.end(), std::back_inserter(out),
-               [&](KernelTarget target) {
-                 return kernels::supports(target) && kernels::fuses(target) == fused;
-               });
+  std::copy_if(
+      kernels::kTargets.begin(), kernels::kTargets.end(), std::back_inserter(out),
+      [&](KernelTarget target) { return kernels::supports(target) && kernels::fuses(target) == fused; });
   return out;
 }
 

@@ -23,7 +23,7 @@ namespace wafer::inline v0::kernels::HWY_NAMESPACE {
 namespace {
 
 // As many accumulators as the registers hold beside two vectors of B and a broadcast element of A.
-#if HWY_CAP_GE512
+#if HWY_CAP_GE512 || HWY_TARGET == HWY_NEON  // 32 registers
 constexpr Index kTileRows = 12;
 #elif HWY_CAP_GE256
 constexpr Index kTileRows = 6;

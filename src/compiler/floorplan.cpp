@@ -199,7 +199,7 @@ class Planner {
     for (const std::size_t group : kGroups) {
       if (group > order_.size()) break;
       for (std::size_t rows = 1; rows <= most_rows; ++rows) {
-        if (used_ + points_ / kVectorGain > request_.effort / 2) return;
+        if (used_ + points_ / kVectorGain > request_.effort) return;
         const auto fits = [&](double time) {
           const FloorShapes shapes(request_, options_, time);
           return RowPlans(shapes, close_order_, regions_[0], group, rows, points_).least_height(rows) <=

@@ -150,9 +150,13 @@ struct Table {
   AdamwUpdate* adamw_update;
 };
 
-/// All targets, of every family of CPUs.
+/// All targets of this family of CPUs.
+#if defined(__aarch64__)
+inline constexpr std::array kTargets = {KernelTarget::portable, KernelTarget::neon};
+#else
 inline constexpr std::array kTargets = {KernelTarget::portable, KernelTarget::sse4, KernelTarget::avx2,
-                                        KernelTarget::avx512, KernelTarget::neon};
+                                        KernelTarget::avx512};
+#endif
 
 /// Whether this CPU and its operating system can run the kernels of a target.
 bool supports(KernelTarget target);

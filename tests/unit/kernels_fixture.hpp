@@ -15,11 +15,16 @@
 #include "catch.hpp"
 #include "kernels/table.hpp"
 
-/// A case for each target, named kTarget; on a CPU that lacks the target the case is not run.
-#define WAFER_KERNEL_CASE(name)                                                       \
-  TEMPLATE_TEST_CASE_SIG(name, "[kernels]", ((wafer::KernelTarget kTarget), kTarget), \
-                         wafer::KernelTarget::portable, wafer::KernelTarget::sse4,    \
-                         wafer::KernelTarget::avx2, wafer::KernelTarget::avx512, wafer::KernelTarget::neon)
+/// A case for each target of this family of CPUs, named kTarget; on a CPU that lacks it the case is not run.
+#if defined(__aarch64__)
+#define WAFER_TARGETS wafer::KernelTarget::portable, wafer::KernelTarget::neon
+#else
+#define WAFER_TARGETS                                                                  \
+  wafer::KernelTarget::portable, wafer::KernelTarget::sse4, wafer::KernelTarget::avx2, \
+      wafer::KernelTarget::avx512
+#endif
+#define WAFER_KERNEL_CASE(name) \
+  TEMPLATE_TEST_CASE_SIG(name, "[kernels]", ((wafer::KernelTarget kTarget), kTarget), WAFER_TARGETS)
 
 /// First line of such a case: `table` is the target's.
 #define WAFER_KERNEL_TABLE()                                                                           \

@@ -47,10 +47,10 @@ struct Method {
 
 struct CollectiveRequest {
   CollectiveKind kind = CollectiveKind::reduce;
-  CoreArea area;
+  CoreArea area{};
   Index wavelets = 1;  ///< of the whole vector, before and after
-  Core root;           ///< of send, broadcast, reduce, scatter and gather: a core of the area
-  Core to;             ///< of send: a core of the area
+  Core root{};         ///< of send, broadcast, reduce, scatter and gather: a core of the area
+  Core to{};           ///< of send: a core of the area
 };
 /// "star", "middle_auto", "chain_then_chain", "snake", "ring", …
 std::string text_of(const Method& method, const CoreArea& area);
@@ -79,20 +79,23 @@ struct Collective {
   Traffic traffic;
   std::vector<Phase> phases;
 
-  /// Throws UserError where the traffic does not fit the machine (Traffic::check), and InternalError where
-  /// any core would end with another sum than it should, whatever the order of messages that may overtake.
+  /// Throws as `build`, UserError where the traffic does not fit the machine (Traffic::check), and
+  /// InternalError where any core would end with another sum than it should, whatever the order of messages
+  /// that may overtake.
   void verify(const Machine& machine) const;
   /// One line a message.
   std::string dump() const;
 };
 
 /// Throws UserError for 0 wavelets, an area off the machine or a root outside the area; CompileError where
-/// the method cannot do it or a core of the area is faulty.
+/// the method cannot do it or a core of the area (of a send: of its route) is faulty. Nothing goes round
+/// faults: choose an area beside them.
 Collective build(const CollectiveRequest& request, const Method& method, const Machine& machine);
 /// One message along its row, then along its column.
 CollectiveRequest send_request(Core from, Core to, Index wavelets);
 
-/// Throws UserError as `build`.
+/// Throws as `build`; without a method, for what concerns none.
 void check(const CollectiveRequest& request, const Machine& machine);
+void check(const CollectiveRequest& request, const Method& method, const Machine& machine);
 
 }  // namespace wafer::inline v0

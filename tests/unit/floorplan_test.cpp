@@ -311,5 +311,19 @@ TEST_CASE("floor plan: its picture shows kernels, faults and utilisation") {
   const std::string svg = floorplan_svg(request, plan, names);
   CHECK_THAT(svg, ContainsSubstring("utilisation 100.0 %") && ContainsSubstring("faulty cores") &&
                       ContainsSubstring("first&lt;: 2 x 5 cores") && ContainsSubstring("modelled"));
+  // No line is drawn after the first name.
+  const std::size_t name = svg.find(">first&lt;</text>"), line = svg.rfind("<line");
+  REQUIRE(name != svg.npos);
+  CHECK(line < name);
   CHECK_THROWS_AS(floorplan_svg(request, FloorPlan{}), UserError);
+}
+
+TEST_CASE("floor plan: its picture's shades go from the least share of the longest time to all of it") {
+  FloorRequest request = mesh(1, 2, {kernel({{1, 1, 9, 0}}), kernel({{1, 1, 10, 0}})});
+  const std::string svg = floorplan_svg(request, planned(request));
+  CHECK_THAT(svg, ContainsSubstring(">90.0 %</text>") && ContainsSubstring(">100 % of the longest time<"));
+  // White to the colour of a load of 0.5 to dark red: loads of 0.04 and of 0.62.
+  CHECK_THAT(
+      svg, ContainsSubstring("fill=\"#fff3f1\" stroke=\"#222222\" stroke-width=\"0.7\"><title>kernel 0") &&
+               ContainsSubstring("fill=\"#e3513b\" stroke=\"#222222\" stroke-width=\"0.7\"><title>kernel 1"));
 }

@@ -67,10 +67,11 @@ struct FloorPlan {
 };
 
 /// Chooses a shape and a place for each kernel: the best score that it finds, the same on every machine.
-/// Throws UserError where the request contradicts itself (sizes that are not positive, connections or faults
-/// that lead nowhere, weights or times that are negative or not finite), naming the kernel, connection or
-/// fault; CompileError where a kernel has no shape that fits in the mesh, memory and time, where the kernels'
-/// smallest areas together exceed the working cores, and where no legal plan was found.
+/// Throws UserError where the request contradicts itself (a kernel without shapes, sizes that are not
+/// positive, connections or faults that lead nowhere, weights or times that are negative or not finite),
+/// naming the kernel, connection or fault; CompileError where a kernel has no shape that fits in the mesh,
+/// memory and time, where the kernels' smallest areas together exceed the working cores, and where no legal
+/// plan was found.
 FloorPlan plan_floor(const FloorRequest& request);
 
 }  // namespace wafer::inline v0

@@ -18,8 +18,8 @@ struct KernelShape {
 };
 
 struct FloorKernel {
-  std::vector<KernelShape> shapes;  ///< to choose from, at least one
-  bool may_turn = true;             ///< by 90 degrees: height and width swapped
+  std::vector<KernelShape> shapes{};  ///< to choose from, at least one
+  bool may_turn = true;               ///< by 90 degrees: height and width swapped
 };
 
 /// Data that goes from one kernel to another; its length is the L1 distance of their centres.
@@ -36,10 +36,10 @@ struct FloorRectangle {
 
 struct FloorRequest {
   Index rows = 0, columns = 0;  ///< of the mesh, at most 4096 each
-  std::vector<FloorKernel> kernels;
-  std::vector<FloorConnection> connections;
-  std::vector<FloorRectangle> faulty;  ///< cores that no kernel may use; a faulty row is one of height 1
-  Index memory_limit = 0;              ///< of a core; 0: none
+  std::vector<FloorKernel> kernels{};
+  std::vector<FloorConnection> connections{};
+  std::vector<FloorRectangle> faulty{};  ///< cores that no kernel may use; a faulty row is one of height 1
+  Index memory_limit = 0;                ///< of a core; 0: none
   double time_weight = 1, length_weight = 1;
   double most_time = std::numeric_limits<double>::infinity();  ///< no kernel may be slower
   /// Limit of the work: about how many combinations of shapes are looked at.

@@ -1,15 +1,14 @@
 // SPDX-FileCopyrightText: The wafer authors
 // SPDX-License-Identifier: Apache-2.0
-// Training steps in company, and for long. usage: bench_steady pair|busy|crowd|four|long|start [ROUNDS or
-// SECONDS or STEPS]. All are `mlp` (784-512-512-10, batch 128, SGD with momentum) on two threads, but for
-// `long`.
+// Training steps in company, and for long.
+// usage: bench_steady pair|busy|crowd|four|long|start [ROUNDS or SECONDS or STEPS]
+// All are `mlp` (784-512-512-10, batch 128, SGD with momentum) on two threads, but for `long`.
 //   pair   throughput of two threads over that of two independent sessions of one thread each, run at once
 //   busy   mean step over some seconds beside a process that keeps one CPU busy, over the undisturbed one
 //   crowd  the same beside one, two and three busy processes that may use all CPUs; and for one thread
 //   four   four sessions that step at once in one process: whether each ends with the bits of one alone
-//   long   `mlps` (64-32-10, batch 32) on one thread: growth of memory after step 1000, and the median step
-//   of
-//          the last tenth over the first tenth's
+//   long   `mlps` (64-32-10, batch 32) on one thread: growth of memory after step 1000, and the median
+//          step of the last tenth over the first tenth's
 //   start  from the spawn of a process to the end of its first step, compilation included; `mlp` with Adam
 // prints `steady_<what> <metric> V`.
 #include "measure.hpp"

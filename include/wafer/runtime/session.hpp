@@ -174,7 +174,8 @@ class Session {
 
   /// Steps that trained, so far.
   Index steps() const;
-  /// Worker threads, the caller included: what was asked for, of which a step uses those that oneTBB lends.
+  /// Worker threads, the caller included: what was asked for, or what 0 stood for. A step runs on fewer where
+  /// oneTBB lends fewer.
   Index threads() const;
   /// What the last step did, tile by tile, in the order of their end; empty unless the session was asked to
   /// trace.

@@ -14,7 +14,7 @@ namespace {
 
 constexpr Index kMostCores = 4096;
 constexpr double kWidth = 1200, kMargin = 40, kHead = 92;
-constexpr double kLeastWidth = 760;  // of the words at the top
+constexpr double kLeastWidth = 840;  // of the words at the top
 constexpr std::string_view kFaulty = "#222222";
 constexpr double kLeastPitch = 12, kMostPitch = 90;
 
@@ -122,23 +122,23 @@ class CollectivePicture {
   }
 
   void legend() {
-    constexpr double kBase = 72, kStep = 245;
+    constexpr double kBase = 72, kStep = 250;
     double x = draw_loads(svg_, kMargin, kBase - 10);
     svg_.text(x, kBase, "receives 0 to " + whole(most_received_) + " cycles", {.size = 11});
     x = kMargin + kStep;
     for (const double share : {0.0, 0.5, 1.0}) {
       const std::string colour = link_colour(share);
-      svg_.line(x, kBase - 8 + 4 * share, x + 24, kBase - 8 + 4 * share,
-                {.stroke = colour, .width = 1 + 3 * share});
+      const double y = kBase - 10 + 9 * share;
+      svg_.line(x, y, x + 24, y, {.stroke = colour, .width = 1 + 2 * share});
     }
-    svg_.text(x + 30, kBase, "link, to its right: to " + std::to_string(most_carried_) + " wavelets",
+    svg_.text(x + 30, kBase, "link, each way on its right: to " + std::to_string(most_carried_) + " wavelets",
               {.size = 11});
-    x += kStep;
+    x += kStep + 40;
     if (line()) {
       svg_.polyline({{x, kBase}, {x + 6, kBase - 8}, {x + 14, kBase - 8}, {x + 20, kBase}},
                     {.stroke = kind_colour(0), .width = 1.5});
       svg_.text(x + 26, kBase, "message, coloured by step", {.size = 11});
-      x += 175;
+      x += 200;
     }
     if (faults_.empty()) return;
     svg_.rectangle(x, kBase - 10, 12, 12, {.fill = kFaulty});

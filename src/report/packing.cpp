@@ -61,7 +61,10 @@ void draw_moments(Svg& svg, const Scale& scale) {
   const auto span = static_cast<std::uint64_t>(scale.end) - static_cast<std::uint64_t>(scale.begin);
   if (span > static_cast<std::uint64_t>(std::numeric_limits<Index>::max())) return;
   const Index distance = mark_distance(static_cast<Index>(span), 12);
-  for (Index at = scale.begin; at <= scale.end; at += distance) {
+  const Index beyond = scale.begin % distance;
+  const Index next = beyond > 0 ? distance - beyond : -beyond;  // to the first mark
+  if (next > scale.end - scale.begin) return;
+  for (Index at = scale.begin + next; at <= scale.end; at += distance) {
     svg.line(scale.x(at), kBase, scale.x(at), kBase + 4, {.stroke = "#222222"});
     svg.text(scale.x(at), kBase + 15, std::to_string(at), {.size = 10, .anchor = Svg::Anchor::middle});
     if (distance > scale.end - at) break;  // the next one may not be a number
@@ -75,10 +78,10 @@ void draw_legend(Svg& svg) {
   svg.line(kLeft + 100, kBase - 4, kLeft + 124, kBase - 4, kBoundLine);
   svg.text(kLeft + 130, kBase,
            "max-live bound: the most bytes that live at one time, so no packing is lower");
-  svg.rectangle(kLeft + 590, kBase - 10, 16, 12, kFixedFrame);
-  svg.text(kLeft + 612, kBase, "offset given");
-  svg.rectangle(kLeft + 710, kBase - 10, 16, 12, {.fill = kind_colour(0), .opacity = kPale});
-  svg.text(kLeft + 732, kBase, "padding");
+  svg.rectangle(kLeft + 620, kBase - 10, 16, 12, kFixedFrame);
+  svg.text(kLeft + 642, kBase, "offset given");
+  svg.rectangle(kLeft + 740, kBase - 10, 16, 12, {.fill = kind_colour(0), .opacity = kPale});
+  svg.text(kLeft + 762, kBase, "padding");
 }
 
 }  // namespace

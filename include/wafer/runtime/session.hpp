@@ -143,8 +143,9 @@ class Session {
   /// disagree on an axis; for what kernels find (labels out of range); and where `stop` is requested before
   /// the step commits. Exceptions of user ops reach the caller as they are.
   ///
-  /// A training step on 0 rows is a step like any other: the mean over no rows is NaN, and so is the loss;
-  /// gradients are 0, the optimizer does its update, and `steps` counts it.
+  /// A training step on 0 rows is a step like any other: a loss that is a mean over rows is NaN, gradients
+  /// are sums over no rows and so 0, the optimizer does its update (momentum and weight decay act), and
+  /// `steps` counts it.
   Result step(std::string_view name, std::span<const Feed> feeds, StopRequest stop = {});
   Result step(StepHandle step, std::span<const Feed> feeds, StopRequest stop = {});
   Result step(std::string_view name, std::initializer_list<Feed> feeds, StopRequest stop = {});

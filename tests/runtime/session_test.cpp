@@ -6,6 +6,7 @@
 #include <wafer/error.hpp>
 #include <wafer/testing/hooks.hpp>
 
+#include <algorithm>
 #include <atomic>
 #include <cfenv>
 #include <cmath>

@@ -247,7 +247,9 @@ TEST_CASE("a step without a name is spoken of as the step") {
   CHECK(message_of<RunError>([&] {
           session.step({{"x", features()}}, source.get_token());
         }) == "the step: cancelled by its stop token");
-  CHECK(message_of<UserError>([&] { compile(fetch("", n.logits), Fabric::host()); }) ==
+  Request unnamed;
+  unnamed.fetches.push_back({"", n.logits});
+  CHECK(message_of<UserError>([&] { compile(unnamed, Fabric::host()); }) ==
         "expected a name for each fetch, got none");
   CHECK(message_of<UserError>([&] { compile(minimize(sum(n.x), SGD{}), Fabric::host()); }) ==
         "minimize: expected a loss that depends on parameters, got one that does not");

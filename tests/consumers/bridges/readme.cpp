@@ -41,7 +41,7 @@ void readme_eigen() {
   Session session = readme_session();
 #include "readme_eigen.inc"
   expect(logits == Eigen::MatrixXf::Constant(128, 10, 2), "logits of 2");
-  expect(weight == Eigen::MatrixXf::Constant(784, 512, 2), "weights of 2");
+  expect(weight == Eigen::MatrixXf::Constant(512, 784, 2), "weights of 2");
   expect(session.get("fc1.weight") == std::vector<float>(784 * 512, 1), "halved weights");
   expect(result["correct"].scalar() == 128, "the first of equal logits to count");
 }
@@ -50,7 +50,7 @@ void readme_xtensor() {
   Session session = readme_session();
 #include "readme_xtensor.inc"
   expect(logits == 2.0F * xt::ones<float>({128, 10}), "logits of 2");
-  expect(weight == 2.0F * xt::ones<float>({784, 512}), "weights of 2");
+  expect(weight == 2.0F * xt::ones<float>({512, 784}), "weights of 2");
   expect(session.get("fc1.weight") == std::vector<float>(784 * 512, 1), "halved weights");
   expect(result["correct"].scalar() == 128, "the first of equal logits to count");
 }

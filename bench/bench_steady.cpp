@@ -1,11 +1,12 @@
 // SPDX-FileCopyrightText: The wafer authors
 // SPDX-License-Identifier: Apache-2.0
 // Training steps in company, and for long.
-// usage: bench_steady pair|busy|crowd|four|long|start [ROUNDS or SECONDS or STEPS]
+// usage: bench_steady pair|busy|crowd|reproducible|four|long|start [ROUNDS or SECONDS or STEPS]
 // All are `mlp` (784-512-512-10, batch 128, SGD with momentum) on two threads, but for `long`.
 //   pair   throughput of two threads over that of two independent sessions of one thread each, run at once
 //   busy   mean step over some seconds beside a process that keeps one CPU busy, over the undisturbed one
 //   crowd  the same beside one, two and three busy processes that may use all CPUs; and for one thread
+//   reproducible  what one order of sums costs: the step with it over the step without, less one
 //   four   four sessions that step at once in one process: whether each ends with the bits of one alone
 //   long   `mlps` (64-32-10, batch 32) on one thread: growth of memory after step 1000, and the median
 //          step of the last tenth over the first tenth's
@@ -28,6 +29,7 @@
 #include <exception>
 #include <fstream>
 #include <list>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <thread>
@@ -37,7 +39,8 @@ using namespace wafer;
 
 namespace {
 
-Executable network(const std::vector<Index>& widths, Index batch, Index threads, const Optimizer& optimizer) {
+Executable network(const std::vector<Index>& widths, Index batch, Index threads, const Optimizer& optimizer,
+                   std::optional<bool> reproducible = std::nullopt) {
   Graph g;
   const Axis b = g.axis("batch", batch);
   Tensor x = g.input("image", {b, widths[0]});
@@ -47,7 +50,8 @@ Executable network(const std::vector<Index>& widths, Index batch, Index threads,
     x = x | nn::Linear{widths[k], "fc" + std::to_string(k)};
   }
   const Tensor loss = x | cross_entropy(label);
-  return compile(minimize(loss, optimizer).fetch("loss", loss), Fabric::host(), {.threads = threads});
+  return compile(minimize(loss, optimizer).fetch("loss", loss), Fabric::host(),
+                 {.reproducible = reproducible, .threads = threads});
 }
 
 Executable mlp(Index threads, const Optimizer& optimizer = SGD{.lr = 0.01, .momentum = 0.9}) {
@@ -172,6 +176,21 @@ void crowd(double seconds) {
   }
 }
 
+// A host has one order of sums, so that this is expected to cost nothing.
+void reproducible(int rounds) {
+  const auto mlp_with = [](bool order) {
+    return network({784, 512, 512, 10}, 128, 2, SGD{.lr = 0.01, .momentum = 0.9}, order);
+  };
+  Trainer with(mlp_with(true), 2, 128, 784), without(mlp_with(false), 2, 128, 784);
+  std::vector<double> ratios;
+  for (int round = 0; round < rounds; ++round) {
+    const double first = with.mean(0.25);
+    const double free = without.mean(0.5);
+    ratios.push_back((first + with.mean(0.25)) / 2 / free);
+  }
+  print("reproducible", "cost", median(ratios) - 1);
+}
+
 void four(int steps) {
   const Executable executable = mlp(2);
   Trainer alone(executable, 2, 128, 784);
@@ -254,12 +273,14 @@ int main(int argc, char** argv) {
     if (mode == "pair") return pair(static_cast<int>(number(5))), 0;
     if (mode == "busy") return busy(number(10)), 0;
     if (mode == "crowd") return crowd(number(8)), 0;
+    if (mode == "reproducible") return reproducible(static_cast<int>(number(9))), 0;
     if (mode == "four") return four(static_cast<int>(number(200))), 0;
     if (mode == "long") return run_long(static_cast<int>(number(1e6))), 0;
     if (mode == "start") return start(static_cast<int>(number(11)), argv[0]), 0;
     if (mode == "first_step") return first_step(static_cast<int>(number(1))), 0;
-    std::fprintf(stderr,
-                 "usage: bench_steady pair|busy|crowd|four|long|start [ROUNDS or SECONDS or STEPS]\n");
+    std::fprintf(
+        stderr,
+        "usage: bench_steady pair|busy|crowd|reproducible|four|long|start [ROUNDS or SECONDS or STEPS]\n");
     return 2;
   } catch (const std::exception& error) {
     std::fprintf(stderr, "%s\n", error.what());

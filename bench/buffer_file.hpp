@@ -11,10 +11,11 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <unordered_set>
 #include <vector>
 
 /// Reader of memory packing instances as minimalloc and idealloc publish them: CSV with the header
-/// `id,lower,upper,size`, a buffer a line, which lives on [lower, upper).
+/// `id,lower,upper,size`, a buffer a line with an id of its own, which lives on [lower, upper).
 namespace wafer_bench {
 
 inline std::string place(const std::string& path, int line) {
@@ -46,6 +47,8 @@ inline std::vector<wafer::PackBuffer> read_buffers(const std::string& path) {
   std::ifstream in(path);
   if (!in) throw wafer::UserError(path + ": cannot be read");
   std::vector<wafer::PackBuffer> buffers;
+  std::unordered_set<std::string> ids;
+  wafer::Index sum = 0;
   int number = 0;
   for (std::string line; std::getline(in, line);) {
     const std::string where = place(path, ++number);
@@ -66,6 +69,12 @@ inline std::vector<wafer::PackBuffer> read_buffers(const std::string& path) {
     buffer.size = integer(fields[3], where, "size");
     if (buffer.begin > buffer.end) throw wafer::UserError(where + "the lifetime runs backwards");
     if (buffer.size < 0) throw wafer::UserError(where + "the size is negative");
+    if (__builtin_add_overflow(sum, buffer.size, &sum))
+      throw wafer::UserError(where + "sizes up to this one add up to 2^63 or more");
+    if (fields[0].empty() || !ids.emplace(fields[0]).second) {
+      throw wafer::UserError(where + "expected an id that no line before has, got \"" +
+                             std::string(fields[0]) + "\"");
+    }
     buffers.push_back(buffer);
   }
   if (in.bad()) throw wafer::UserError(place(path, number + 1) + "cannot be read");

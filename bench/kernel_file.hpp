@@ -96,6 +96,7 @@ class KernelReader {
            std::string(name) + "\"");
     }
     const Index value = integer(text.substr(equals + 1), name, header_ < 2 ? kMostSide : 1'000'000);
+    if (header_ < 2 && value == 0) fail("expected a positive " + std::string(name));
     wafer::FloorRequest& r = file_.request;
     switch (header_++) {
       case 0: r.columns = value; break;

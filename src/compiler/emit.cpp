@@ -125,9 +125,11 @@ class Emitter {
     ActionRecord action;
     action.chain = partition_.programs[i].chain[p];
     action.op = emit_kernel(program.order[p]);
+    action.any_order = true;
     std::string where;
     for (std::uint32_t op : scheduled.ops()) {
       const Node& of = graph_.nodes[program.order[op]];
+      action.any_order = action.any_order && !of.op.model().can_fail;
       const Cost cost = of.op.cost(graph_.input_types(of), graph_.result_types(of));
       action.flops += cost.flops;
       action.bytes += cost.bytes;

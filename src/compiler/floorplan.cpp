@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <wafer/compiler/floorplan.hpp>
 
+#include "compiler/floorplan_check.hpp"
 #include "compiler/floorplan_search.hpp"
 #include "compiler/floorplan_stretch.hpp"
 
@@ -18,7 +19,6 @@ namespace wafer::inline v0 {
 
 namespace {
 
-constexpr Index kLongestMesh = 4096;
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr Index kVectorGain = 4;  // points of curves that cost as much as one unit of effort in a table
 constexpr std::size_t kMostInRows = 300, kMostRows = 12;
@@ -36,51 +36,6 @@ std::string name_of(std::size_t kernel) { return "floor plan: kernel " + std::to
 std::string text_of(double value) {
   std::array<char, 32> digits{};
   return {digits.data(), std::to_chars(digits.data(), digits.data() + digits.size(), value).ptr};
-}
-
-bool is_measure(double value) { return value >= 0 && value < kInfinity; }
-
-void check(const FloorRequest& request) {
-  if (request.rows < 1 || request.columns < 1 || request.rows > kLongestMesh ||
-      request.columns > kLongestMesh) {
-    throw UserError("floor plan: expected a mesh of 1 to " + std::to_string(kLongestMesh) +
-                    " rows and columns, got " + std::to_string(request.rows) + " x " +
-                    std::to_string(request.columns));
-  }
-  if (!is_measure(request.time_weight) || !is_measure(request.length_weight) || !(request.most_time >= 0))
-    throw UserError("floor plan: expected weights and a longest time of at least 0");
-  if (request.memory_limit < 0) throw UserError("floor plan: the memory limit is negative");
-  for (std::size_t k = 0; k < request.kernels.size(); ++k) {
-    if (request.kernels[k].shapes.empty())
-      throw UserError(name_of(k) + ": expected at least one shape, got none");
-    for (const KernelShape& shape : request.kernels[k].shapes) {
-      if (shape.height < 1 || shape.width < 1 || shape.memory < 0 || !is_measure(shape.time)) {
-        throw UserError(name_of(k) +
-                        ": expected a positive height and width, a finite time and a memory of at " +
-                        "least 0, got " + std::to_string(shape.height) + " x " + std::to_string(shape.width) +
-                        ", time " + std::to_string(shape.time) + ", memory " + std::to_string(shape.memory));
-      }
-    }
-  }
-  const auto kernels = static_cast<std::int32_t>(request.kernels.size());
-  for (std::size_t c = 0; c < request.connections.size(); ++c) {
-    const FloorConnection& connection = request.connections[c];
-    if (connection.from < 0 || connection.from >= kernels || connection.to < 0 || connection.to >= kernels ||
-        !is_measure(connection.weight)) {
-      throw UserError("floor plan: connection " + std::to_string(c) + " goes from kernel " +
-                      std::to_string(connection.from) + " to " + std::to_string(connection.to) + " of " +
-                      std::to_string(kernels) + " with weight " + std::to_string(connection.weight));
-    }
-  }
-  for (std::size_t f = 0; f < request.faulty.size(); ++f) {
-    const FloorRectangle& r = request.faulty[f];
-    if (r.row < 0 || r.column < 0 || r.height < 1 || r.width < 1 || r.height > request.rows - r.row ||
-        r.width > request.columns - r.column || r.row >= request.rows || r.column >= request.columns) {
-      throw UserError("floor plan: faulty rectangle " + std::to_string(f) + " at row " +
-                      std::to_string(r.row) + ", column " + std::to_string(r.column) + ", " +
-                      std::to_string(r.height) + " x " + std::to_string(r.width) + ", is not on the mesh");
-    }
-  }
 }
 
 Index working_cores(const FloorRequest& request) {
@@ -230,7 +185,7 @@ class Planner {
     if (n < 2) return level;
     FloorRandom random(1);
     const bool fast_only = request_.length_weight == 0 || request_.connections.empty();
-    const Index most = request_.effort * (fast_only ? 6 : 1) / 10;
+    const Index most = request_.effort / 10 * (fast_only ? 6 : 1);
     std::vector<std::int32_t> best_order = order_;
     Index over = level > bound ? overflow_at(level - 1) : 0;
     while (used_ < most && level > bound) {
@@ -269,7 +224,7 @@ class Planner {
 
   void add_start(SlicingForest& forest, const FloorShapes& shapes) {
     forest.set_shapes(shapes);
-    straighten(request_, forest);
+    straighten(request_, forest, to_straighten_);
     FloorPlan plan;
     forest.place(plan.kernels);
     plan = floor_plan_of(request_, std::move(plan.kernels));
@@ -283,6 +238,7 @@ class Planner {
     for (const std::size_t group : kGroups) {
       if (group > order_.size()) break;
       for (std::size_t rows = 1; rows <= most_rows; ++rows) {
+        if (used_ + points_ / kVectorGain > request_.effort / 2) return;
         const auto fits = [&](double time) {
           const FloorShapes shapes(request_, options_, time);
           return RowPlans(shapes, close_order_, regions_[0], group, rows, points_).least_height(rows) <=
@@ -323,7 +279,7 @@ class Planner {
     const auto same = [](const Start& a, const Start& b) { return a.score == b.score; };
     starts_.erase(std::unique(starts_.begin(), starts_.end(), same), starts_.end());
     if (starts_.size() > kStarts) starts_.erase(starts_.begin() + kStarts, starts_.end());
-    const Index effort = std::max<Index>(request_.effort - used_, 0) / kStarts;
+    const Index effort = std::max<Index>(std::max<Index>(request_.effort, 0) - used_, 0) / kStarts;
     for (Start& start : starts_) {
       if (connected) {
         const FloorShapes shapes(request_, options_, start.time);
@@ -370,6 +326,7 @@ class Planner {
   std::vector<std::int32_t> order_, close_order_;  // for the fastest plan; for short connections
   std::optional<FloorShapes> shapes_;              // of the time looked at last
   Index used_ = 0, points_ = 0;
+  Index to_straighten_ = request_.effort;  // beside the rest, of which it is little
   std::vector<Start> starts_;
   FloorPlan best_;
 };
@@ -389,7 +346,7 @@ FloorPlan floor_plan_of(const FloorRequest& request, std::vector<FloorPlan::Kern
 }
 
 FloorPlan plan_floor(const FloorRequest& request) {
-  check(request);
+  check_floor(request);
   if (request.kernels.empty()) return {};
   return Planner(request).run();
 }

@@ -33,7 +33,9 @@ class Annealer {
     double cost = cost_now();
     const double first_temperature = kFirstTemperature * cost;
     const Index first_points = forest_.points;
-    const Index move_effort = 500 + 60 * static_cast<Index>(close_.size());  // beside outlines
+    // Beside outlines: what is placed, and as a rule not many more connections.
+    const Index move_effort =
+        500 + 60 * static_cast<Index>(std::max(close_.size(), request_.connections.size() / 8));
     for (Index moves = 0;; ++moves) {
       const Index used = forest_.points - first_points + moves * move_effort;
       if (used >= effort) return std::move(best_);
@@ -99,16 +101,16 @@ class Annealer {
     return node;
   }
 
+  // One random number after the other: compilers choose the order of a call's arguments.
   void change() {
     const std::int32_t kernel = any_kernel();
-    switch (random_.below(8)) {
-      case 0: turn_cut(forest_.nodes[z(some_above(kernel))].parent); break;
-      case 1: swap_children(some_above(kernel)); break;
-      case 2:
-      case 3: exchange(kernel, other_kernel(kernel)); break;
-      case 4: exchange(some_above(kernel), some_above(any_kernel())); break;
-      default: move(some_above(kernel), some_above(other_kernel(kernel)));
-    }
+    const std::int32_t what = random_.below(8);
+    if (what == 0) return turn_cut(forest_.nodes[z(some_above(kernel))].parent);
+    if (what == 1) return swap_children(some_above(kernel));
+    if (what <= 3) return exchange(kernel, other_kernel(kernel));
+    const std::int32_t there = some_above(what == 4 ? any_kernel() : other_kernel(kernel));
+    const std::int32_t node = some_above(kernel);
+    what == 4 ? exchange(node, there) : move(node, there);
   }
 
   void turn_cut(std::int32_t cut) {
@@ -161,7 +163,8 @@ class Annealer {
 
 }  // namespace
 
-void straighten(const FloorRequest& request, SlicingForest& forest) {
+void straighten(const FloorRequest& request, SlicingForest& forest, Index& effort) {
+  const auto look = static_cast<Index>(forest.nodes.size() + request.connections.size());
   std::vector<FloorPlan::Kernel> kernels;
   forest.place(kernels);
   double length = length_of(request, kernels);
@@ -170,6 +173,8 @@ void straighten(const FloorRequest& request, SlicingForest& forest) {
     better = false;
     for (SlicingForest::Node& node : forest.nodes) {
       if (node.child[0] < 0) continue;
+      if (effort < look) return;
+      effort -= look;
       std::swap(node.child[0], node.child[1]);
       forest.place(kernels);
       const double now = length_of(request, kernels);

@@ -3,6 +3,7 @@
 #include "compiler/floorplan_search.hpp"
 
 #include <algorithm>
+#include <tuple>
 
 namespace wafer::inline v0 {
 
@@ -39,24 +40,42 @@ struct CoarseMesh {
     }
   }
 
-  /// The free rectangle of most cores; of height 0 where all is blocked.
+  /// The free rectangle of most cores, of equal ones the first by top, bottom and right; of height 0 where
+  /// all is blocked.
+  ///
+  /// A column reaches from each bottom up to its next fault. Columns wait, the furthest reaching last, until
+  /// one comes that reaches less far: there their rectangles end.
   FloorRectangle largest() const {
-    FloorRectangle best;
-    for (std::size_t top = 0; top + 1 < rows.size(); ++top) {
-      std::vector<char> open(columns.size() - 1, 1);  // in all rows from the top
-      for (std::size_t bottom = top; bottom + 1 < rows.size(); ++bottom) {
-        std::size_t begin = 0;
-        for (std::size_t c = 0; c + 1 < columns.size(); ++c) {
-          open[c] = static_cast<char>(open[c] & free[bottom][c]);
-          if (!open[c]) begin = c + 1;
-          if (begin > c) continue;
-          const FloorRectangle found{rows[top], columns[begin], rows[bottom + 1] - rows[top],
-                                     columns[c + 1] - columns[begin]};
-          if (found.height * found.width > best.height * best.width) best = found;
+    struct Reach {
+      std::size_t begin = 0, top = 0;  // column, row
+    };
+    struct Found {
+      Index area = 0;
+      std::size_t top = 0, bottom = 0, right = 0, left = 0;
+    } best;
+    const std::size_t width = columns.size() - 1;
+    std::vector<std::size_t> tops(width, 0);
+    std::vector<Reach> waiting;
+    for (std::size_t bottom = 0; bottom + 1 < rows.size(); ++bottom) {
+      for (std::size_t c = 0; c <= width; ++c) {
+        if (c < width && !free[bottom][c]) tops[c] = bottom + 1;
+        const std::size_t top = c < width ? tops[c] : bottom + 1;
+        std::size_t begin = c;
+        for (; !waiting.empty() && waiting.back().top < top; waiting.pop_back()) {
+          const Reach& reach = waiting.back();
+          begin = reach.begin;
+          const Found found{(rows[bottom + 1] - rows[reach.top]) * (columns[c] - columns[begin]), reach.top,
+                            bottom, c, begin};
+          const auto place = [](const Found& f) { return std::tuple(f.top, f.bottom, f.right); };
+          if (found.area > best.area || (found.area == best.area && place(found) < place(best))) best = found;
         }
+        if (top > bottom) continue;
+        if (waiting.empty() || waiting.back().top > top) waiting.push_back({begin, top});
       }
     }
-    return best;
+    if (best.area == 0) return {};
+    return {rows[best.top], columns[best.left], rows[best.bottom + 1] - rows[best.top],
+            columns[best.right] - columns[best.left]};
   }
 };
 
@@ -113,7 +132,8 @@ std::vector<std::int32_t> floor_order(const FloorRequest& request) {
   std::vector<std::int32_t> place(n);
   for (std::size_t p = 0; p < n; ++p) place[z(order[p])] = static_cast<std::int32_t>(p);
   double best = spread(request, place);
-  bool better = n <= 1000;
+  constexpr std::size_t kMostLooks = 20'000'000;  // at a connection, of one round
+  bool better = n <= 1000 && n * request.connections.size() <= kMostLooks;
   for (int round = 0; better && round < 20; ++round) {
     better = false;
     for (std::size_t p = 0; p + 1 < n; ++p) {

@@ -39,8 +39,8 @@ std::vector<FloorRectangle> free_regions(const FloorRequest& request);
 /// An order in which connected kernels are close to each other.
 std::vector<std::int32_t> floor_order(const FloorRequest& request);
 
-/// Mirrors groups as long as this shortens connections. Needs outlines.
-void straighten(const FloorRequest& request, SlicingForest& forest);
+/// Mirrors groups as long as this shortens connections. Needs outlines. Takes what it costs off `effort`.
+void straighten(const FloorRequest& request, SlicingForest& forest, Index& effort);
 
 /// Changes trees at random, less and less for the worse, to shorten connections. `forest`, which has outlines
 /// and fits, becomes the best one that fits; its outlines are to be made anew.

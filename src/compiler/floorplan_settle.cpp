@@ -57,7 +57,7 @@ void settle(const FloorRequest& request, const FloorShapes& shapes, Index effort
     return sum;
   };
   const auto try_place = [&](std::int32_t kernel, const FloorPlan::Kernel& other) {
-    effort -= static_cast<Index>(n);
+    effort -= static_cast<Index>(std::max(n, connections[z(kernel)].size()));
     const FloorPlan::Kernel old = kernels[z(kernel)];
     const double before = length_at(kernel);
     kernels[z(kernel)] = other;

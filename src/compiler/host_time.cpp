@@ -16,7 +16,8 @@ Index lanes_of(KernelTarget target) {
   switch (target) {
     case KernelTarget::avx512: return 16;
     case KernelTarget::avx2: return 8;
-    case KernelTarget::sse4: return 4;
+    case KernelTarget::sse4:
+    case KernelTarget::neon: return 4;
     default: return 1;
   }
 }

@@ -25,48 +25,6 @@ std::string name_of(std::size_t buffer) { return "pack: buffer " + std::to_strin
 
 bool takes_room(const PackBuffer& b) { return b.begin < b.end && b.size + b.padding > 0; }
 
-void check(std::span<const PackBuffer> buffers) {
-  Index total = 0, top = 0;  // the sum of the two bounds every offset
-  std::vector<std::size_t> fixed;
-  std::vector<Index> offsets(buffers.size());
-  for (std::size_t i = 0; i < buffers.size(); ++i) {
-    const PackBuffer& b = buffers[i];
-    if (b.size < 0 || b.padding < 0) {
-      throw UserError(name_of(i) + ": expected a size and padding of at least 0, got " + number(b.size) +
-                      " and " + number(b.padding));
-    }
-    if (b.begin > b.end) {
-      throw UserError(name_of(i) + ": its lifetime runs backwards, from " + number(b.begin) + " to " +
-                      number(b.end));
-    }
-    if (b.alignment < 1) {
-      throw UserError(name_of(i) + ": expected an alignment of at least 1, got " + number(b.alignment));
-    }
-    Index room = 0, end = 0;
-    bool over = __builtin_add_overflow(b.size, b.padding, &room);
-    over |= !over && b.offset && __builtin_add_overflow(*b.offset, room, &end);
-    over |= !over && __builtin_add_overflow(room, b.alignment, &room);
-    over |= !over && __builtin_add_overflow(total, room, &total);
-    top = std::max(top, end);
-    Index sum = 0;
-    if (over || __builtin_add_overflow(total, top, &sum)) {
-      throw UserError(name_of(i) + ": sizes, paddings and alignments up to this one add up to 2^63 or more");
-    }
-    if (!b.offset) continue;
-    if (*b.offset < 0 || *b.offset % b.alignment != 0) {
-      throw UserError(name_of(i) + ": expected a fixed offset that is a multiple of " + number(b.alignment) +
-                      ", got " + number(*b.offset));
-    }
-    offsets[i] = *b.offset;
-    fixed.push_back(i);
-  }
-  if (const auto pair = find_overlap(buffers, offsets, fixed)) {
-    throw UserError(name_of(pair->first) + ": its fixed offset " + number(offsets[pair->first]) +
-                    " lets it overlap with buffer " + std::to_string(pair->second) + " at " +
-                    number(offsets[pair->second]) + "; both live at one time");
-  }
-}
-
 /// What is known of one part.
 struct PartResult {
   std::vector<Index> offsets;
@@ -168,6 +126,48 @@ std::vector<std::vector<std::size_t>> split_in_time(std::span<const PackBuffer> 
 
 }  // namespace
 
+void check_buffers(std::span<const PackBuffer> buffers) {
+  Index total = 0, top = 0;  // the sum of the two bounds every offset
+  std::vector<std::size_t> fixed;
+  std::vector<Index> offsets(buffers.size());
+  for (std::size_t i = 0; i < buffers.size(); ++i) {
+    const PackBuffer& b = buffers[i];
+    if (b.size < 0 || b.padding < 0) {
+      throw UserError(name_of(i) + ": expected a size and padding of at least 0, got " + number(b.size) +
+                      " and " + number(b.padding));
+    }
+    if (b.begin > b.end) {
+      throw UserError(name_of(i) + ": its lifetime runs backwards, from " + number(b.begin) + " to " +
+                      number(b.end));
+    }
+    if (b.alignment < 1) {
+      throw UserError(name_of(i) + ": expected an alignment of at least 1, got " + number(b.alignment));
+    }
+    Index room = 0, end = 0;
+    bool over = __builtin_add_overflow(b.size, b.padding, &room);
+    over |= !over && b.offset && __builtin_add_overflow(*b.offset, room, &end);
+    over |= !over && __builtin_add_overflow(room, b.alignment, &room);
+    over |= !over && __builtin_add_overflow(total, room, &total);
+    top = std::max(top, end);
+    Index sum = 0;
+    if (over || __builtin_add_overflow(total, top, &sum)) {
+      throw UserError(name_of(i) + ": sizes, paddings and alignments up to this one add up to 2^63 or more");
+    }
+    if (!b.offset) continue;
+    if (*b.offset < 0 || *b.offset % b.alignment != 0) {
+      throw UserError(name_of(i) + ": expected a fixed offset that is a multiple of " + number(b.alignment) +
+                      ", got " + number(*b.offset));
+    }
+    offsets[i] = *b.offset;
+    fixed.push_back(i);
+  }
+  if (const auto pair = find_overlap(buffers, offsets, fixed)) {
+    throw UserError(name_of(pair->first) + ": its fixed offset " + number(offsets[pair->first]) +
+                    " lets it overlap with buffer " + std::to_string(pair->second) + " at " +
+                    number(offsets[pair->second]) + "; both live at one time");
+  }
+}
+
 PackPart::PackPart(std::span<const PackBuffer> buffers) {
   std::vector<Index> moments;
   unit = 0;
@@ -215,7 +215,7 @@ Index PackPart::height(std::span<const Index> offsets) const {
 }
 
 Packing pack(std::span<const PackBuffer> buffers, const PackOptions& options) {
-  check(buffers);
+  check_buffers(buffers);
   Packing packing;
   packing.offsets.resize(buffers.size());
   for (std::size_t i = 0; i < buffers.size(); ++i) packing.offsets[i] = buffers[i].offset.value_or(0);

@@ -76,6 +76,9 @@ std::optional<std::vector<Index>> pack_lowest(const PackPart& part, const PackOr
 /// Places in order of time as an allocator would, best fit. For any number of items without fixed offsets.
 std::vector<Index> pack_by_time(const PackPart& part);
 
+/// Throws UserError as pack().
+void check_buffers(std::span<const PackBuffer> buffers);
+
 /// Two buffers of `which` that live at one time and share a byte, if there are any.
 std::optional<std::pair<std::size_t, std::size_t>> find_overlap(std::span<const PackBuffer> buffers,
                                                                 std::span<const Index> offsets,

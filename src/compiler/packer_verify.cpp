@@ -67,6 +67,7 @@ Index greatest_live(std::span<const PackBuffer> buffers) {
 }  // namespace
 
 void Packing::verify(std::span<const PackBuffer> buffers) const {
+  check_buffers(buffers);
   if (offsets.size() != buffers.size()) {
     wrong("expected " + std::to_string(buffers.size()) + " offsets, got " + std::to_string(offsets.size()));
   }

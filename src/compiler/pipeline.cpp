@@ -5,6 +5,7 @@
 #include "compiler/pipeline_clock.hpp"
 #include "compiler/pipeline_rules.hpp"
 
+#include <wafer/core/shape.hpp>
 #include <wafer/error.hpp>
 
 #include <algorithm>
@@ -100,11 +101,12 @@ Index held(const PipelineLane& lane, bool backward) {
 }
 
 std::string text(const PipelineLoop& loop, bool chunks) {
-  constexpr std::array<char, 4> letters{'F', 'B', 'I', 'W'};
+  constexpr std::string_view letters = "FBIW";
   std::string body;
   for (const PipelineAction& a : loop.body) {
+    const auto work = static_cast<std::size_t>(a.work);
     body += body.empty() ? "" : " ";
-    body += letters[static_cast<std::size_t>(a.work)];
+    body += work < letters.size() ? letters[work] : '?';
     if (chunks) body += std::to_string(a.chunk);
   }
   return std::to_string(loop.count) + " (" + body + ")";
@@ -134,7 +136,7 @@ std::string_view name_of(PipelineKind kind) {
 
 Index PipelineRequest::parts() const {
   const PipelineShape shape = shape_of(*this);
-  return shape.lanes * shape.chunks;
+  return checked_mul(shape.lanes, shape.chunks);
 }
 
 const PipelineDurations& PipelineRequest::durations_of(Index part) const {

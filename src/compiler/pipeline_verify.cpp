@@ -93,6 +93,8 @@ void add_actions(const PipelineSchedule& s, Index lane, Index most, std::vector<
       for (Index i = 0; i < loop.count; ++i) {
         for (const PipelineAction& a : loop.body) {
           PipelineEvent e{lane, s.part_of(lane, a.chunk), 0, a.work, 0, 0};
+          if (static_cast<std::size_t>(a.work) >= kNames.size())
+            throw InternalError("lane " + std::to_string(lane) + " has an action of no kind");
           if (e.part < 0 || e.part >= s.request.parts() || s.lane_of(e.part) != lane)
             throw InternalError("lane " + std::to_string(lane) + " has no chunk " + std::to_string(a.chunk));
           e.micro_batch = next[static_cast<std::size_t>(a.chunk) * 4 + static_cast<std::size_t>(a.work)]++;

@@ -165,9 +165,10 @@ bool has_even_side(const CoreArea& area) { return area.rows % 2 == 0 || area.col
 
 double reduce_cycles(Index cores, Index root, LineTree tree, Index wavelets, const Machine& machine) {
   machine.check();
-  if (cores < 1 || cores > (Index{1} << 31) || root < 0 || root >= cores || wavelets < 1) {
+  if (tree > LineTree::streamed) throw UserError("reduce: no such tree");
+  if (cores < 1 || cores > kMostMeshCores || root < 0 || root >= cores || wavelets < 1) {
     throw UserError(
-        "reduce: expected 1 to 2^31 cores, at least one wavelet and a root among the cores, got " +
+        "reduce: expected 1 to 2^24 cores, at least one wavelet and a root among the cores, got " +
         std::to_string(cores) + " cores, " + std::to_string(wavelets) + " wavelets, root " +
         std::to_string(root));
   }
@@ -202,7 +203,7 @@ double cycles_of(const CostTerms& terms, const Machine& machine) {
 }
 
 double modelled_cycles(const CollectiveRequest& request, const Method& method, const Machine& machine) {
-  check(request, method, machine);
+  check_method(request, method, machine);
   return Model(request, method, machine).cycles();
 }
 

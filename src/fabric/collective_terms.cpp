@@ -121,6 +121,12 @@ class TermsReader {
 
 }  // namespace
 
-std::vector<CostTerms> terms_of(const Collective& collective) { return TermsReader(collective).run(); }
+std::vector<CostTerms> terms_of(const Collective& collective) {
+  const Traffic& traffic = collective.traffic;
+  Machine any = Machine::mesh(std::max<Index>(traffic.rows(), 1), std::max<Index>(traffic.columns(), 1));
+  any.colours = 256;
+  traffic.check(any);
+  return TermsReader(collective).run();
+}
 
 }  // namespace wafer::inline v0

@@ -168,6 +168,9 @@ class SumCheck {
 void Collective::verify(const Machine& machine) const {
   check(request, machine);
   traffic.check(machine);
+  const CoreArea& area = request.area;
+  if (area.rows > traffic.rows() - area.row || area.columns > traffic.columns() - area.column)
+    throw InternalError("a " + std::string(name_of(request.kind)) + " on a mesh without " + text_of(area));
   MessageId before = 0;
   for (const Phase& phase : phases) {
     if (phase.end < before) throw InternalError("phases of a collective run backwards");

@@ -58,6 +58,10 @@ Core root_of(const CollectiveRequest& request, const Method& method) {
 }
 
 WaveletRange part_of(WaveletRange range, Index i, Index n) {
+  if (i < 0 || i >= n) {
+    throw UserError("expected a part of at least one, of that number, got part " + std::to_string(i) +
+                    " of " + std::to_string(n));
+  }
   const Index size = range.count / n, longer = range.count % n;
   return {range.first + i * size + std::min(i, longer), size + (i < longer ? 1 : 0)};
 }
@@ -98,6 +102,7 @@ bool can_do(const CollectiveRequest& request, const Method& method) {
 
 void check(const CollectiveRequest& request, const Machine& machine) {
   machine.check();
+  if (request.kind > CollectiveKind::gather) throw UserError("collective: no such kind");
   const std::string name(name_of(request.kind));
   const CoreArea& area = request.area;
   if (request.wavelets < 1)
@@ -121,7 +126,7 @@ void check(const CollectiveRequest& request, const Machine& machine) {
   refuse_faults(request, machine);
 }
 
-void check(const CollectiveRequest& request, const Method& method, const Machine& machine) {
+void check_method(const CollectiveRequest& request, const Method& method, const Machine& machine) {
   check(request, machine);
   if (can_do(request, method)) return;
   const CoreArea& area = request.area;
@@ -133,6 +138,23 @@ void check(const CollectiveRequest& request, const Method& method, const Machine
 }
 
 namespace {
+
+/// Rings send as many messages as their cores squared, of each phase.
+void refuse_long_rings(const CollectiveRequest& request, const Method& method) {
+  constexpr double kMostMessages = 1 << 24;
+  const auto rows = static_cast<double>(request.area.rows),
+             columns = static_cast<double>(request.area.columns);
+  double messages = 0;
+  switch (method.algorithm) {
+    case Algorithm::ring:
+    case Algorithm::rings: messages = rows * columns * (rows * columns - 1); break;
+    case Algorithm::buckets: messages = rows * columns * (rows + columns - 2); break;
+    default: return;
+  }
+  if (messages <= kMostMessages) return;
+  throw CompileError(std::string(name_of(request.kind)) + ": by " + text_of(method, request.area) + " on " +
+                     text_of(request.area) + " it is more than 2^24 messages a phase");
+}
 
 /// Chooses phases and hands them to a builder.
 class Planner {
@@ -328,14 +350,14 @@ class Planner {
 }  // namespace
 
 Collective build(const CollectiveRequest& request, const Method& method, const Machine& machine) {
-  check(request, method, machine);
+  check_method(request, method, machine);
+  refuse_long_rings(request, method);
   return Planner(request, method, machine).run();
 }
 
 CollectiveRequest send_request(Core from, Core to, Index wavelets) {
   for (const Core core : {from, to}) {
-    constexpr Index kMost = Index{1} << 31;
-    if (core.row < 0 || core.column < 0 || core.row >= kMost || core.column >= kMost)
+    if (core.row < 0 || core.column < 0 || core.row >= kMostMeshCores || core.column >= kMostMeshCores)
       throw UserError("send: expected cores of a mesh, got core " + text_of(core));
   }
   const CoreArea area{std::min(from.row, to.row), std::min(from.column, to.column),

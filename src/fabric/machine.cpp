@@ -96,8 +96,8 @@ void Machine::check() const {
   const std::string size = std::to_string(rows) + " x " + std::to_string(columns);
   if (rows < 1 || columns < 1)
     throw UserError("machine: expected at least one row and one column, got " + size);
-  if (checked_mul(rows, columns) > (Index{1} << 31))
-    throw UserError("machine: expected at most 2^31 cores, got " + size);
+  if (checked_mul(rows, columns) > kMostMeshCores)
+    throw UserError("machine: expected at most 2^24 cores, got " + size);
   if (!(clock > 0)) throw UserError("machine: expected a clock above 0, got " + std::to_string(clock));
   expect_cycles("link_cycles", link_cycles, 1e-3);
   expect_cycles("hop_cycles", hop_cycles, 0);

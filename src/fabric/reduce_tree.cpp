@@ -10,8 +10,8 @@ namespace wafer::inline v0 {
 namespace {
 
 void expect_cores(Index cores) {
-  if (cores < 1 || cores > (Index{1} << 31))
-    throw UserError("tree: expected 1 to 2^31 cores, got " + std::to_string(cores));
+  if (cores < 1 || cores > kMostMeshCores)
+    throw UserError("tree: expected 1 to 2^24 cores, got " + std::to_string(cores));
 }
 
 template <class ParentOf>
@@ -61,6 +61,7 @@ Index two_phase_group(Index cores) {
 }
 
 TreeTerms terms_of(const ReduceTree& tree) {
+  tree.verify();
   const auto size = tree.parents.size();
   std::vector<Index> children(size, 0), depth(size, 0);
   TreeTerms terms;

@@ -9,8 +9,8 @@
 namespace wafer::inline v0 {
 
 Traffic::Traffic(Index rows, Index columns) : rows_(rows), columns_(columns) {
-  if (rows < 1 || columns < 1 || checked_mul(rows, columns) > (Index{1} << 31)) {
-    throw UserError("traffic: expected a mesh of 1 to 2^31 cores, got " + std::to_string(rows) + " x " +
+  if (rows < 1 || columns < 1 || checked_mul(rows, columns) > kMostMeshCores) {
+    throw UserError("traffic: expected a mesh of 1 to 2^24 cores, got " + std::to_string(rows) + " x " +
                     std::to_string(columns));
   }
 }
@@ -19,15 +19,17 @@ MessageId Traffic::add(const Message& message, std::span<const Segment> route,
                        std::span<const Delivery> deliveries, std::span<const Need> needs) {
   const auto id = static_cast<MessageId>(messages_.size());
   if (columns_ == 0) throw UserError("traffic: expected a mesh before the first message, got none");
-  if (message.first < 0 || message.count < 0 || !(message.work >= 0)) {
-    throw UserError("traffic: expected a range of wavelets and work of 0 or more, got " +
+  constexpr double kMostWork = 1e15;  // cycles; what many of them add up to is a number, and nearly exact
+  if (message.first < 0 || message.count < 0 || !(message.work >= 0 && message.work <= kMostWork)) {
+    throw UserError("traffic: expected a range of wavelets and work of 0 or more, up to 1e15 cycles, got " +
                     std::to_string(message.count) + " wavelets from " + std::to_string(message.first) +
                     " and " + std::to_string(message.work) + " cycles in message " + std::to_string(id));
   }
-  vector_length_ = std::max(vector_length_, checked_add(message.first, message.count));
   Index hops = 1;
   for (const Segment& segment : route) hops += segment.hops;
+  const Index end = checked_add(message.first, message.count);
   wavelet_hops_ = checked_add(wavelet_hops_, checked_mul(message.count, hops));
+  vector_length_ = std::max(vector_length_, end);
   messages_.push_back(message);
   segments_.insert(segments_.end(), route.begin(), route.end());
   deliveries_.insert(deliveries_.end(), deliveries.begin(), deliveries.end());
@@ -135,6 +137,7 @@ class TrafficCheck {
     for (std::size_t i = 0; i < deliveries.size(); ++i) {
       const CoreId core = deliveries[i].core;
       const bool twice = i > 0 && deliveries[i - 1].core == core;
+      if (deliveries[i].combine > Combine::store) fail("is neither added nor stored where it is taken");
       if (!touched(core) || core == traffic_.message(id_).from || twice) {
         fail("unmatched: core " +
              (core < touched_.size() ? text_of(traffic_.place(core)) : std::to_string(core)) +

@@ -26,11 +26,15 @@ Followers::Followers(const Traffic& traffic) : first_(traffic.size() + 1, 0) {
 }
 
 std::string deadlock_text(const Traffic& traffic, const std::vector<bool>& gone) {
+  if (gone.size() != traffic.size()) throw InternalError("a deadlock of other messages than there are");
   // From any message that stays, along what it waits for, until one comes again.
   MessageId at = 0;
   while (at < traffic.size() && gone[at]) ++at;
+  if (at == traffic.size()) return "no deadlock";
   std::vector<MessageId> path;
-  while (std::find(path.begin(), path.end(), at) == path.end()) {
+  std::vector<bool> met(traffic.size(), false);
+  while (!met[at]) {
+    met[at] = true;
     path.push_back(at);
     for (const Need& need : traffic.needs(at)) {
       if (!gone[need.message]) {

@@ -17,7 +17,7 @@ constexpr Index kMostCycles = 60'000;
 
 /// What lies within this factor of the formula's least is timed, up to so many.
 constexpr double kSlackAtEnd = 1.05, kSlackBetween = 1.3;
-constexpr std::size_t kMostTimed = 200;
+constexpr Index kMostTimed = 200, kMostTimedCores = 4'000'000;  // trees; cores of all of them together
 
 /// An auto-generated tree this much slower than its formula says gives way to any faster streamed one.
 constexpr double kTooSlow = 1.08;
@@ -131,9 +131,11 @@ std::vector<GeneratedTrees> streamed_trees(Index before, Index after, Index wave
 GeneratedTrees generate_trees(LineTree tree, Index cores, Index root, Index wavelets,
                               const Machine& machine) {
   machine.check();
-  if (cores < 1 || cores > (Index{1} << 31) || root < 0 || root >= cores || wavelets < 1) {
+  if (tree != LineTree::automatic && tree != LineTree::streamed)
+    throw UserError("tree: expected auto or streamed to be generated, got " + std::string(name_of(tree)));
+  if (cores < 1 || cores > kMostMeshCores || root < 0 || root >= cores || wavelets < 1) {
     throw UserError(
-        "reduce: expected 1 to 2^31 cores, at least one wavelet and a root among the cores, got " +
+        "reduce: expected 1 to 2^24 cores, at least one wavelet and a root among the cores, got " +
         std::to_string(cores) + " cores, " + std::to_string(wavelets) + " wavelets, root " +
         std::to_string(root));
   }
@@ -143,7 +145,8 @@ GeneratedTrees generate_trees(LineTree tree, Index cores, Index root, Index wave
   best.cycles = std::numeric_limits<double>::infinity();
   std::vector<TreeChoice> found = tree_candidates(std::max(before, after), sides, wavelets,
                                                   sides == 1 ? kSlackAtEnd : kSlackBetween, machine);
-  if (found.size() > kMostTimed) found.resize(kMostTimed);
+  const auto timed = static_cast<std::size_t>(std::clamp(kMostTimedCores / cores, Index{1}, kMostTimed));
+  if (found.size() > timed) found.resize(timed);
   // A star streams faster than the formula knows; it stands for itself unless the formula prefers it.
   const bool automatic = tree == LineTree::automatic;
   for (const TreeChoice& choice : found) {

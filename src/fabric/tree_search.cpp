@@ -12,8 +12,8 @@ namespace wafer::inline v0 {
 namespace {
 
 void expect_cores(Index cores) {
-  if (cores < 1 || cores > (Index{1} << 31))
-    throw UserError("tree: expected 1 to 2^31 cores, got " + std::to_string(cores));
+  if (cores < 1 || cores > kMostMeshCores)
+    throw UserError("tree: expected 1 to 2^24 cores, got " + std::to_string(cores));
 }
 
 /// Counts sequences r_1, …, r_d by their sum, for d = 1, 2, …: how many nodes of the endless tree have that

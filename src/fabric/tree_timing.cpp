@@ -1,5 +1,6 @@
 // SPDX-FileCopyrightText: The wafer authors
 // SPDX-License-Identifier: Apache-2.0
+#include <wafer/error.hpp>
 #include <wafer/fabric/reduce_tree.hpp>
 
 #include <algorithm>
@@ -8,6 +9,7 @@
 namespace wafer::inline v0 {
 
 std::vector<std::uint8_t> colours_of(const ReduceTree& tree) {
+  tree.verify();
   const auto size = tree.parents.size();
   std::vector<std::uint8_t> colours(size, 2);
   std::vector<bool> leaf(size, true);
@@ -82,6 +84,7 @@ class TreeTiming {
 double streamed_cycles(const ReduceTree& before, const ReduceTree& after, Index wavelets,
                        const Machine& machine) {
   machine.check();
+  if (wavelets < 1) throw UserError("reduce: expected at least one wavelet, got " + std::to_string(wavelets));
   TreeTiming timing(wavelets, machine);
   timing.add_side(before);
   timing.add_side(after);

@@ -23,7 +23,7 @@ namespace wafer::inline v0::kernels::HWY_NAMESPACE {
 namespace {
 
 // As many accumulators as the registers hold beside two vectors of B and a broadcast element of A.
-#if HWY_CAP_GE512
+#if HWY_CAP_GE512 || HWY_TARGET == HWY_NEON  // 32 registers
 constexpr Index kTileRows = 12;
 #elif HWY_CAP_GE256
 constexpr Index kTileRows = 6;
@@ -80,11 +80,18 @@ struct Lines {
   std::array<const std::byte*, kTileRows * 2 * (Tail::kMaxStreams + 1)> at;
 };
 
+// Rows of B that a packing tile fetches into the cache before it reads them.
+constexpr Index kAhead = 24;
+
+/// What a tile does beside its product: nothing; fetch lines into the cache; or copy the panel, which it
+/// reads at its own stride in B, to where the other tiles find it.
+enum class Beside { nothing, fetch, pack };
+
 /// C[kRows, (kVectors−1)·kLanes + last_columns] (+)= A · panel.
-template <int kRows, int kVectors, bool kFetch>
+template <int kRows, int kVectors, Beside kBeside>
 HWY_NOINLINE void multiply_tile(Index depth, const float* a, Index a_row, Index a_col, const float* panel,
                                 Index panel_row, float* c, Index c_row, Index last_columns, bool accumulate,
-                                const Lines& lines) {
+                                const Lines& lines, float* packed) {
   constexpr Index kLast = (kVectors - 1) * kLanes;
 #define WAFER_DECLARE(i) Vector first##i = hn::Zero(kFloats), last##i = hn::Zero(kFloats);
   WAFER_FOR_EACH_ROW(WAFER_DECLARE)
@@ -104,8 +111,15 @@ HWY_NOINLINE void multiply_tile(Index depth, const float* a, Index a_row, Index 
   for (Index p = 0; p < depth; ++p) {
     const Vector b_first = hn::LoadU(kFloats, panel);
     const Vector b_last = hn::LoadU(kFloats, panel + kLast);
-    if constexpr (kFetch) {  // one a step, so that none waits for another
+    if constexpr (kBeside == Beside::fetch) {  // one a step, so that none waits for another
       if (p < lines.count) __builtin_prefetch(lines.at[static_cast<size_t>(p)], 1);
+    }
+    if constexpr (kBeside == Beside::pack) {
+      hn::Store(b_first, kFloats, packed);
+      hn::Store(b_last, kFloats, packed + kLast);
+      packed += kVectors * kLanes;
+      __builtin_prefetch(panel + kAhead * panel_row);
+      if constexpr (kVectors == 2) __builtin_prefetch(panel + kAhead * panel_row + kLanes);
     }
     asm("" : "+r"(a0), "+r"(a3), "+r"(a6), "+r"(a9));  // else GCC 12 keeps the four in one vector register
 #define WAFER_STEP(i)                                                         \
@@ -130,16 +144,19 @@ HWY_NOINLINE void multiply_tile(Index depth, const float* a, Index a_row, Index 
   WAFER_FOR_EACH_ROW(WAFER_STORE)
 }
 
-using MultiplyTile = decltype(multiply_tile<1, 1, false>);
+using MultiplyTile = decltype(multiply_tile<1, 1, Beside::nothing>);
 
-/// The tiles of kVectors vectors, by their number of rows less one.
-template <int kVectors, bool kFetch, int... kRowsLessOne>
-constexpr std::array<MultiplyTile*, kTileRows> tiles_of(std::integer_sequence<int, kRowsLessOne...>) {
-  return {multiply_tile<kRowsLessOne + 1, kVectors, kFetch>...};
+/// The tiles of one and two vectors, by their number of rows less one.
+template <Beside kBeside, int... kRowsLessOne>
+constexpr std::array<std::array<MultiplyTile*, kTileRows>, 2> tiles_of(
+    std::integer_sequence<int, kRowsLessOne...>) {
+  return {
+      {{multiply_tile<kRowsLessOne + 1, 1, kBeside>...}, {multiply_tile<kRowsLessOne + 1, 2, kBeside>...}}};
 }
 constexpr auto kAllRows = std::make_integer_sequence<int, kTileRows>();
-constexpr std::array kTiles = {tiles_of<1, false>(kAllRows), tiles_of<2, false>(kAllRows)};
-constexpr std::array kFetchingTiles = {tiles_of<1, true>(kAllRows), tiles_of<2, true>(kAllRows)};
+constexpr auto kPlainTiles = tiles_of<Beside::nothing>(kAllRows);
+constexpr auto kFetchingTiles = tiles_of<Beside::fetch>(kAllRows);
+constexpr auto kPackingTiles = tiles_of<Beside::pack>(kAllRows);
 
 /// The lines of a tile of C at (row, col), and of what goes with it.
 void find_lines(const Tail& tail, Index row, Index rows, Index col, Index columns, const float* c,
@@ -223,16 +240,13 @@ void multiply_panel(Index m, Index columns, Index depth, const Matrix& a, Index 
   const Index vectors = columns > kLanes ? 2 : 1;
   const Index last_columns = columns - (vectors - 1) * kLanes;
   const Index tiles = (m + kTileRows - 1) / kTileRows;
-  const float* panel = scratch;
-  Index panel_row = vectors * kLanes;
-  if (b.col == 1 && last_columns == kLanes && tiles < kTilesWorthPacking) {
-    panel = b.data;
-    panel_row = b.row;
-  } else {
-    pack(b, depth, columns, scratch, panel_row);
-  }
+  // The first tile packs the panel where rows of B are rows of it; few tiles read B as it is.
+  const bool in_place = b.col == 1 && last_columns == kLanes;
+  const bool first_packs = in_place && tiles >= kTilesWorthPacking;
+  const float* panel = in_place ? b.data : scratch;
+  Index panel_row = in_place ? b.row : vectors * kLanes;
+  if (!in_place) pack(b, depth, columns, scratch, panel_row);
   const bool fetch = tail != nullptr && tail->stream_count > 0;
-  const auto& tile_of = (fetch ? kFetchingTiles : kTiles)[static_cast<size_t>(vectors - 1)];
   Lines lines;
   Index ready = 0;  // rows that the tail has seen
   for (Index tile = 0; tile < tiles; ++tile) {
@@ -240,8 +254,16 @@ void multiply_panel(Index m, Index columns, Index depth, const Matrix& a, Index 
     const Index rows = even(m, tile + 1, tiles) - i;
     const float* const from = tile_step > 0 ? a.data + tile * tile_step : a.at(i, 0);
     if (fetch) find_lines(*tail, row + i, rows, col, columns, c + i * c_row, c_row, lines);
-    tile_of[static_cast<size_t>(rows - 1)](depth, from, a.row, a.col, panel, panel_row, c + i * c_row, c_row,
-                                           last_columns, accumulate, lines);
+    const auto& tiles_beside = tile == 0 && first_packs ? kPackingTiles
+                               : fetch                  ? kFetchingTiles
+                                                        : kPlainTiles;
+    tiles_beside[static_cast<size_t>(vectors - 1)][static_cast<size_t>(rows - 1)](
+        depth, from, a.row, a.col, panel, panel_row, c + i * c_row, c_row, last_columns, accumulate, lines,
+        scratch);
+    if (tile == 0 && first_packs) {
+      panel = scratch;
+      panel_row = vectors * kLanes;
+    }
     if (tail == nullptr || (i + rows - ready < kTailRows && i + rows < m)) continue;
     tail->run(tail->self, row + ready, i + rows - ready, col, columns);
     ready = i + rows;

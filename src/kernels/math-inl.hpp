@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: The wafer authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Functions of one vector of f32 for one target: Highway's, made right at the ends of their ranges. AVX2 and
-// AVX-512 give the same bits. Included once per target, hence the guard that toggles.
+// Functions of one vector of f32 for one target: Highway's, made right at the ends of their ranges. Targets
+// with fused multiply-add give the same bits. Included once per target, hence the guard that toggles.
 #if defined(WAFER_KERNELS_MATH_INL_HPP) == defined(HWY_TARGET_TOGGLE)
 #ifdef WAFER_KERNELS_MATH_INL_HPP
 #undef WAFER_KERNELS_MATH_INL_HPP

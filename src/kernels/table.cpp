@@ -30,9 +30,13 @@ namespace wafer::inline v0::kernels {
   }                                      \
   }
 WAFER_TABLE_OF(N_EMU128)
+#if defined(__x86_64__)
 WAFER_TABLE_OF(N_SSE4)
 WAFER_TABLE_OF(N_AVX2)
 WAFER_TABLE_OF(N_AVX3)
+#elif defined(__aarch64__)
+WAFER_TABLE_OF(N_NEON)
+#endif
 
 const Table& table(KernelTarget target) {
   if (!supports(target)) {
@@ -42,11 +46,15 @@ const Table& table(KernelTarget target) {
   switch (target) {
     case KernelTarget::automatic: return table(best_target());
     case KernelTarget::portable: return N_EMU128::all();
+#if defined(__x86_64__)
     case KernelTarget::sse4: return N_SSE4::all();
     case KernelTarget::avx2: return N_AVX2::all();
     case KernelTarget::avx512: return N_AVX3::all();
+#elif defined(__aarch64__)
+    case KernelTarget::neon: return N_NEON::all();
+#endif
+    default: throw InternalError("unknown kernel target");
   }
-  throw InternalError("unknown kernel target");
 }
 
 }  // namespace wafer::inline v0::kernels

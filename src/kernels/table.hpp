@@ -6,11 +6,12 @@
 #include <wafer/core/target.hpp>
 #include <wafer/core/tile.hpp>
 
+#include <array>
 #include <cstdint>
 
 /// The hot kernels: functions of pointers, strides and extents, compiled once per instruction set and
 /// collected in one table each. Strides are in elements. An element's bits depend neither on its position,
-/// nor on how a range is cut into calls, nor on whether the target is AVX2 or AVX-512. No kernel allocates or
+/// nor on how a range is cut into calls, nor on the target beyond what fuses() says. No kernel allocates or
 /// throws.
 namespace wafer::inline v0::kernels {
 
@@ -149,8 +150,16 @@ struct Table {
   AdamwUpdate* adamw_update;
 };
 
+/// All targets, of every family of CPUs.
+inline constexpr std::array kTargets = {KernelTarget::portable, KernelTarget::sse4, KernelTarget::avx2,
+                                        KernelTarget::avx512, KernelTarget::neon};
+
 /// Whether this CPU and its operating system can run the kernels of a target.
 bool supports(KernelTarget target);
+
+/// Whether the kernels of a target fuse a product with the sum that it goes into. Targets that are alike in
+/// this give the same bits.
+bool fuses(KernelTarget target);
 
 /// The best target that this CPU supports.
 KernelTarget best_target();

@@ -5,11 +5,12 @@
 namespace wafer::inline v0::kernels {
 
 // The compiler's own detection asks the CPU (cpuid) and whether the operating system saves the wide registers
-// (xgetbv). The features are those that Highway lets the compiler use for the target.
+// (xgetbv). The features are those that Highway lets the compiler use for the target, and kernels do.
 bool supports(KernelTarget target) {
   switch (target) {
     case KernelTarget::automatic:
     case KernelTarget::portable: return true;
+#if defined(__x86_64__)
     case KernelTarget::sse4:
       return __builtin_cpu_supports("ssse3") && __builtin_cpu_supports("sse4.1") &&
              __builtin_cpu_supports("sse4.2");
@@ -21,12 +22,21 @@ bool supports(KernelTarget target) {
       return supports(KernelTarget::avx2) && __builtin_cpu_supports("avx512f") &&
              __builtin_cpu_supports("avx512cd") && __builtin_cpu_supports("avx512vl") &&
              __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512bw");
+#elif defined(__aarch64__)
+    case KernelTarget::neon: return true;  // a part of every such CPU
+#endif
+    default: return false;
   }
-  return false;
+}
+
+bool fuses(KernelTarget target) {
+  if (target == KernelTarget::automatic) return fuses(best_target());
+  return target != KernelTarget::portable && target != KernelTarget::sse4;
 }
 
 KernelTarget best_target() {
-  for (const KernelTarget target : {KernelTarget::avx512, KernelTarget::avx2, KernelTarget::sse4}) {
+  for (const KernelTarget target :
+       {KernelTarget::neon, KernelTarget::avx512, KernelTarget::avx2, KernelTarget::sse4}) {
     if (supports(target)) return target;
   }
   return KernelTarget::portable;

@@ -66,7 +66,7 @@ void multiply(const Context& context, const Product& p, bool accumulate) {
 
 // The same, plainly.
 void multiply_plainly(const Context& context, const Product& p, bool accumulate) {
-  const bool fused = context.target != KernelTarget::portable && context.target != KernelTarget::sse4;
+  const bool fused = kernels::fuses(context.target);
   for (Index i = 0; i < p.m; ++i) {
     for (Index j = 0; j < p.n; ++j) {
       float& c = p.c[i * p.c_row + j * p.c_col];

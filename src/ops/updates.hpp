@@ -23,8 +23,7 @@ inline void expect_update(const Types& in, std::size_t states, std::size_t scala
 
 /// a·b + c as the kernels of a target compute it, so that plain references give the same bits.
 struct MultiplyAdd {
-  explicit MultiplyAdd(KernelTarget target)
-      : fused(target != KernelTarget::portable && target != KernelTarget::sse4) {}
+  explicit MultiplyAdd(KernelTarget target) : fused(kernels::fuses(target)) {}
   float operator()(float a, float b, float c) const { return fused ? std::fma(a, b, c) : a * b + c; }
   bool fused;
 };

@@ -229,8 +229,14 @@ std::string collective_svg(const Collective& collective, const Simulation& simul
   const CoreArea& area = collective.request.area;
   if (area.rows > kMostCores || area.columns > kMostCores || area.cores() > kMostCores)
     throw UserError("picture: expected at most 4096 cores, got " + text_of(area));
-  const auto cores = static_cast<std::size_t>(collective.traffic.rows() * collective.traffic.columns());
-  if (simulation.cores.size() != cores || simulation.finished.size() != collective.traffic.size())
+  const Traffic& traffic = collective.traffic;
+  const bool inside = area.rows >= 1 && area.columns >= 1 && area.row >= 0 && area.column >= 0 &&
+                      area.row <= traffic.rows() - area.rows &&
+                      area.column <= traffic.columns() - area.columns;
+  if (!inside) throw UserError("picture: expected an area on the traffic's mesh, got " + text_of(area));
+  const auto cores = static_cast<std::size_t>(traffic.rows() * traffic.columns());
+  if (simulation.cores.size() != cores || simulation.links.size() != 4 * cores ||
+      simulation.finished.size() != traffic.size())
     throw UserError("picture: expected the simulation of this collective");
   return CollectivePicture(collective, simulation, faults).draw();
 }

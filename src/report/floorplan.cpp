@@ -47,6 +47,7 @@ void check(const FloorRequest& request, const FloorPlan& plan, std::span<const s
   if (kernels > kMost || request.connections.size() > kMost)
     throw UserError("a picture of at most " + std::to_string(kMost) +
                     " kernels and connections was expected");
+  plan.verify(request);
 }
 
 double time_of(const FloorRequest& request, const FloorPlan& plan, std::size_t kernel) {

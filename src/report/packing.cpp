@@ -95,6 +95,7 @@ std::string packing_svg(std::span<const PackBuffer> buffers, const Packing& pack
     throw UserError("a picture of " + std::to_string(buffers.size()) + " buffers: the packing has " +
                     std::to_string(packing.offsets.size()) + " offsets");
   }
+  packing.verify(buffers);
   const Scale scale = scale_of(buffers, packing);
   Svg svg(kLeft + kWidth + kRight, kTop + kHeight + kBottom);
   svg.text(kLeft, 24,

@@ -18,12 +18,16 @@ Executor::Executor(const ExecutableData& data, RunState& state, int threads, con
       workers_(threads, options.pin, options.arena),
       slots_(std::make_unique<Slot[]>(static_cast<std::size_t>(threads))),
       computed_(std::make_unique<std::atomic<std::uint8_t>[]>(static_cast<std::size_t>(data.blocks()))) {
-  std::size_t actions = 0;
+  std::size_t actions = 0, shares = 0;
   for (const ProgramRecord& program : data.programs) {
     tickets_.push_back(number(program));
     tickets_.back().first_call = actions;
     actions += program.actions.size();
+    tickets_.back().first_share = shares;
+    share_out(program, tickets_.back());
+    shares += tickets_.back().shares;
   }
+  shares_.emplace(shares, threads);
   for (int w = 0; w < threads; ++w) worker_.push_back(std::make_unique<Worker>(*this, w));
 }
 
@@ -67,6 +71,16 @@ Executor::Tickets Executor::number(const ProgramRecord& program) const {
                                   : tickets.prologue + tickets.body * program.grid.micro_batches);
   }
   return tickets;
+}
+
+// Tickets of an action are alike where its tiles may run in any order, once a step: any of them is any tile.
+void Executor::share_out(const ProgramRecord& program, Tickets& tickets) {
+  tickets.share.assign(program.actions.size(), -1);
+  if (threads() == 1 || data_.blocks() > 1 || program.grid.micro_batches > 1) return;
+  for (std::size_t a = 0; a < program.actions.size(); ++a) {
+    if (program.actions[a].any_order && program.actions[a].tiles > 1)
+      tickets.share[a] = static_cast<std::int32_t>(tickets.first_share + tickets.shares++);
+  }
 }
 
 std::int64_t Executor::most_tickets() const {
@@ -157,6 +171,7 @@ void Executor::run(std::size_t program, StopRequest stop) {
     ++extents_;
   }
   stop_ = stop;
+  shares_->reset(numbers_->first_share, numbers_->shares);
   next_.store(0, std::memory_order_relaxed);
   failed_.store(kIdle, std::memory_order_relaxed);
   left_.store(0, std::memory_order_relaxed);

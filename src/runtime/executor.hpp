@@ -5,6 +5,7 @@
 #include "runtime/boxes.hpp"
 #include "runtime/progress.hpp"
 #include "runtime/run_state.hpp"
+#include "runtime/shares.hpp"
 #include "runtime/workers.hpp"
 
 #include <wafer/runtime/executable_data.hpp>
@@ -17,6 +18,7 @@
 #include <exception>
 #include <limits>
 #include <memory>
+#include <optional>
 #include <vector>
 
 namespace wafer::inline v0 {
@@ -78,6 +80,9 @@ class Executor {
     std::int64_t total = 0;
     std::int64_t fallible = 0;   // those before it may fail or be cancelled
     std::size_t first_call = 0;  // the first action's place among those of all programs
+    // Of each action, where its tiles are taken by shares: its place among those of all programs; else -1.
+    std::vector<std::int32_t> share;
+    std::size_t first_share = 0, shares = 0;
   };
 
   struct Claim {
@@ -102,6 +107,7 @@ class Executor {
   class Worker;
 
   Tickets number(const ProgramRecord& program) const;
+  void share_out(const ProgramRecord& program, Tickets& tickets);
   std::int64_t most_tickets() const;
   Clock::time_point now() const { return tracing_ ? Clock::now() : Clock::time_point{}; }
   std::int64_t blocks_of(const ActionRecord& action) const;
@@ -119,6 +125,7 @@ class Executor {
   const bool tracing_;
   Workers workers_;
   std::vector<Tickets> tickets_;
+  std::optional<Shares> shares_;
   std::unique_ptr<Slot[]> slots_;
   std::unique_ptr<std::atomic<std::uint8_t>[]> computed_;  // by block
   std::vector<std::unique_ptr<Worker>> worker_;

@@ -134,8 +134,12 @@ Executor::Claim Executor::Worker::locate(std::int64_t ticket) {
   while (at >= numbers.first[cursor_] + length(cursor_)) ++cursor_;
   at -= numbers.first[cursor_];
   claim.action = cursor_;
-  claim.instance = at / program.actions[cursor_].tiles;
-  claim.tile = static_cast<std::uint32_t>(at % program.actions[cursor_].tiles);
+  const std::uint32_t tiles = program.actions[cursor_].tiles;
+  claim.instance = at / tiles;
+  const std::int32_t share = numbers.share[cursor_];
+  claim.tile = share >= 0 ? executor_.shares_->take(static_cast<std::size_t>(share), tiles,
+                                                    static_cast<std::uint32_t>(id_))
+                          : static_cast<std::uint32_t>(at % tiles);
   return claim;
 }
 

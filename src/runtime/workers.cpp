@@ -9,6 +9,7 @@
 #include <oneapi/tbb/task_scheduler_observer.h>
 
 #include <sched.h>
+#include <unistd.h>
 
 #include <wafer/error.hpp>
 
@@ -104,11 +105,15 @@ struct Workers::Pool {
     if (pin) pinned.emplace(arena, threads);
   }
 
+  // oneTBB counts on its threads, which a child process does not have.
+  bool has_threads() const { return getpid() == process; }
+
   void execute(HostArena::Body* body, void* data) {
     if (host.arena != nullptr) return host.execute(host.arena, body, data);
     arena.execute([=] { body(data); });
   }
 
+  const pid_t process = getpid();
   HostArena host;
   std::optional<tbb::global_control> more;
   tbb::task_arena arena;
@@ -121,10 +126,17 @@ Workers::Workers(int threads, bool pin, const HostArena& arena) : threads_(threa
   for (int k = 0; k < 4; ++k) run([](void*, int) {}, nullptr);
 }
 
-Workers::~Workers() = default;
+Workers::~Workers() {
+  if (pool_ && !pool_->has_threads())
+    static_cast<void>(pool_.release());  // what is locked there stays locked
+}
 
 void Workers::run(Function* function, void* data) {
   if (!pool_) return function(data, 0);
+  if (!pool_->has_threads()) {
+    for (int w = 0; w < threads_; ++w) function(data, w);
+    return;
+  }
   struct Call {
     Function* function;
     void* data;

@@ -23,7 +23,8 @@ class Workers {
 
   int threads() const { return threads_; }
   /// Calls function(data, w) once for each worker w in [0, threads), on as many threads as oneTBB grants,
-  /// which may be one; returns when all calls have. `function` does not throw.
+  /// which may be one; returns when all calls have. `function` does not throw. In a child process, which has
+  /// none of oneTBB's threads, all on the caller's.
   void run(Function* function, void* data);
 
  private:

@@ -127,8 +127,7 @@ void detail::check_layer(const LayerGraph& layer, const Array& x, const CheckOpt
       throw UserError("expected a result of f32, got " + text_of(layer.y.type()));
     Interpreter plain(layer.x.graph(), {.reference = true});
     plain.set(layer.x, x);
-    for (KernelTarget target :
-         {KernelTarget::portable, KernelTarget::sse4, KernelTarget::avx2, KernelTarget::avx512}) {
+    for (KernelTarget target : kernels::kTargets) {
       if (!kernels::supports(target)) continue;
       Interpreter run(layer.x.graph(), {.target = target});
       run.set(layer.x, x);

@@ -67,8 +67,7 @@ std::string Way::text() const {
 std::vector<Way> ways_of(const OpHandle& op, const Types& in) {
   std::vector<Way> ways{{KernelTarget::automatic, true}};
   if (op.kernels(in).empty()) return ways;
-  for (KernelTarget target :
-       {KernelTarget::portable, KernelTarget::sse4, KernelTarget::avx2, KernelTarget::avx512}) {
+  for (KernelTarget target : kernels::kTargets) {
     if (kernels::supports(target)) ways.push_back({target, false});
   }
   return ways;

@@ -31,8 +31,7 @@ inline std::vector<Way> all_ways() {
   std::vector<Way> ways;
   for (const bool in_place : {false, true}) {
     for (const Index stride : {1, 3}) {
-      for (const auto target :
-           {KernelTarget::portable, KernelTarget::sse4, KernelTarget::avx2, KernelTarget::avx512}) {
+      for (const KernelTarget target : kernels::kTargets) {
         if (!kernels::supports(target)) continue;
         for (const bool kernel : {false, true}) ways.push_back({kernel, target, in_place, stride});
       }

@@ -153,10 +153,10 @@ inline std::vector<Case> chosen_cases(bool adamw) {
 
 /// Those kernel targets that this CPU has, with fused multiply-add or without.
 inline std::vector<KernelTarget> targets(bool fused) {
-  const std::vector<KernelTarget> all = fused ? std::vector{KernelTarget::avx2, KernelTarget::avx512}
-                                              : std::vector{KernelTarget::portable, KernelTarget::sse4};
   std::vector<KernelTarget> out;
-  std::copy_if(all.begin(), all.end(), std::back_inserter(out), kernels::supports);
+  std::copy_if(
+      kernels::kTargets.begin(), kernels::kTargets.end(), std::back_inserter(out),
+      [&](KernelTarget target) { return kernels::supports(target) && kernels::fuses(target) == fused; });
   return out;
 }
 

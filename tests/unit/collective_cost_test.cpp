@@ -158,6 +158,7 @@ TEST_CASE("collective cost: bounds, and bad input") {
   CHECK_THROWS_AS(reduce_cycles(4, 4, LineTree::tree, 5, machine), UserError);
   CHECK_THROWS_AS(reduce_cycles(Index{1} << 40, 0, LineTree::two_phase, 5, machine), UserError);
   CHECK_THROWS_AS(choose_method(request_of(CollectiveKind::reduce, {0, 0, 1, 4}, 0), machine), UserError);
+  CHECK_THROWS_AS(reduce_cycles(4, 0, LineTree{99}, 1, machine), UserError);
   CHECK_THROWS_AS(modelled_cycles(request_of(CollectiveKind::reduce, {0, 0, 0, 4}, 1), {}, machine),
                   UserError);
 }

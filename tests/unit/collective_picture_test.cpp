@@ -70,4 +70,11 @@ TEST_CASE("collective picture: too large, or another's simulation") {
   CHECK_THROWS_WITH(picture(reduce_on(65, 64)), ContainsSubstring("at most 4096 cores"));
   const Collective four = reduce_on(1, 4), five = reduce_on(1, 5);
   CHECK_THROWS_AS(collective_svg(four, simulate(five.traffic, Machine::mesh(1, 5))), UserError);
+  Collective moved = four;
+  moved.request.area.column = 100;
+  const Simulation simulation = simulate(four.traffic, Machine::mesh(1, 4));
+  CHECK_THROWS_WITH(collective_svg(moved, simulation), ContainsSubstring("on the traffic's mesh"));
+  Simulation without_links = simulation;
+  without_links.links.clear();
+  CHECK_THROWS_AS(collective_svg(four, without_links), UserError);
 }

@@ -250,6 +250,22 @@ TEST_CASE("collectives: bad input names the culprit") {
   CHECK_THROWS_WITH(
       build(request_of(CollectiveKind::broadcast, {0, 0, 4, 4}, 8, {}), {Algorithm::flood}, broken),
       "broadcast: core (2, 1) of its area is faulty");
+  // What cannot be built has no cycles either.
+  const CollectiveRequest sum = request_of(CollectiveKind::reduce, {1, 0, 3, 2}, 8, {1, 0});
+  CHECK_THROWS_AS(modelled_cycles(sum, {Algorithm::flood}, machine), CompileError);
+  CHECK_NOTHROW(choose_method(sum, machine));
+  CHECK_THROWS_WITH(choose_method(sum, broken), ContainsSubstring("core (2, 1) of its area is faulty"));
+  CHECK_THROWS_AS(Collective{}.verify(machine), InternalError);
+  const Machine large = Machine::mesh(512, 512);
+  const CollectiveRequest long_ring = request_of(CollectiveKind::all_reduce, {0, 0, 512, 512}, 8, {});
+  CHECK_THROWS_WITH(build(long_ring, {Algorithm::ring}, large), ContainsSubstring("more than 2^24 messages"));
+  CHECK(modelled_cycles(long_ring, {Algorithm::ring}, large) > 512 * 512);
+  CollectiveRequest strange = request_of(CollectiveKind::reduce, {0, 0, 2, 2}, 8, {});
+  strange.kind = CollectiveKind{77};
+  CHECK_THROWS_AS(check(strange, machine), UserError);
+  CHECK_THROWS_AS(choose_method(strange, machine), UserError);
+  CHECK_THROWS_AS(part_of({0, 5}, 0, 0), UserError);
+  CHECK_THROWS_AS(piece_of(request_of(CollectiveKind::scatter, {0, 0, 0, 0}, 8, {}), {0, 0}), UserError);
   // Sizes whose sum of wavelets would leave 63 bits.
   CHECK_THROWS_AS(Traffic(1, 2).add({0, 0, INT64_MAX, 1}, {}, {}, {}), UserError);
 }

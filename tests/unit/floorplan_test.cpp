@@ -308,7 +308,68 @@ TEST_CASE("floor plan: verify refuses what is wrong") {
   CHECK_THAT(refused([](FloorPlan& p) { p.length += 1; }), ContainsSubstring("long"));
   CHECK_THAT(refused([](FloorPlan& p) { p.score += 1; }), ContainsSubstring("score"));
   CHECK_THAT(refused([](FloorPlan& p) { p.utilisation = 1; }), ContainsSubstring("share"));
-  CHECK_THAT(refused([](FloorPlan& p) { p.time_bound = 5; }), ContainsSubstring("bound"));
+  for (const double bound : {5.0, 0.5, 0.0, -kInfinity, std::numeric_limits<double>::quiet_NaN()})
+    CHECK_THAT(refused([&](FloorPlan& p) { p.time_bound = bound; }), ContainsSubstring("no plan is faster"));
+  for (double FloorPlan::*figure : {&FloorPlan::time, &FloorPlan::length, &FloorPlan::score,
+                                    &FloorPlan::utilisation, &FloorPlan::time_bound}) {
+    for (const double value : {kInfinity, -kInfinity, std::numeric_limits<double>::quiet_NaN(), 1e300, -1.0})
+      CHECK_THAT(refused([&](FloorPlan& p) { p.*figure = value; }), ContainsSubstring("floor plan"));
+  }
+  CHECK_THROWS_AS(floorplan_svg(request, FloorPlan{good.kernels}), InternalError);
+}
+
+TEST_CASE("floor plan: verify refuses wrong figures in any unit of time") {
+  FloorRequest request = mesh(4, 4, {kernel({{2, 2, 1e-12, 0}}), kernel({{2, 2, 3e-12, 0}})});
+  request.length_weight = 0;
+  FloorPlan plan = planned(request);
+  CHECK(plan.time_bound == 3e-12);
+  plan.time = plan.score = 9e-12;
+  CHECK_THROWS_AS(plan.verify(request), InternalError);
+  plan.time = 3e-12;
+  CHECK_THROWS_AS(plan.verify(request), InternalError);
+  plan.score = 3e-12;
+  CHECK_NOTHROW(plan.verify(request));
+  request.most_time = 2e-12;
+  CHECK_THAT(message_of<InternalError>([&] { plan.verify(request); }),
+             ContainsSubstring("slower than it may"));
+}
+
+TEST_CASE("floor plan: verify refuses requests that contradict themselves") {
+  const FloorRequest right = mesh(4, 4, {kernel({{2, 2, 1, 0}}), kernel({{2, 2, 1, 0}})});
+  const FloorPlan plan = planned(right);
+  const auto refused = [&](auto change) {
+    FloorRequest wrong = right;
+    change(wrong);
+    CHECK_THROWS_AS(plan.verify(wrong), UserError);
+    CHECK_THROWS_AS(floorplan_svg(wrong, plan), UserError);
+  };
+  refused([](FloorRequest& r) { r.rows = -1; });
+  refused([](FloorRequest& r) { r.rows = r.columns = Index{1} << 40; });
+  refused([](FloorRequest& r) { r.faulty = {{100, 100, 1, 1}}; });
+  refused([](FloorRequest& r) { r.connections = {{0, 700}}; });
+  refused([](FloorRequest& r) { r.connections = {{-9, 0}}; });
+}
+
+TEST_CASE("floor plan: sums beyond all numbers name the culprit") {
+  FloorRequest request = mesh(4, 4, {kernel({{2, 2, 1e10, 0}}), kernel({{2, 2, 1, 0}})});
+  request.time_weight = 1e300;
+  CHECK_THAT(message_of<UserError>([&] { plan_floor(request); }), ContainsSubstring("kernel 0"));
+  request.time_weight = 1;
+  request.connections = {{0, 1, 1e299}, {1, 0, 1e308}};
+  CHECK_THAT(message_of<UserError>([&] { plan_floor(request); }), ContainsSubstring("connection 1"));
+}
+
+TEST_CASE("floor plan: any limit of the work") {
+  FloorRequest request = mesh(60, 60, std::vector<FloorKernel>(10, kernel({{10, 18, 5, 0}, {9, 16, 4, 0}})));
+  request.length_weight = 0;
+  for (const Index effort : {std::numeric_limits<Index>::min(), Index{-1}, Index{0}}) {
+    request.effort = effort;
+    CHECK(planned(request).kernels.size() == 10);
+  }
+  // All kernels are as fast as they can be at once, so there is nothing to search for.
+  request.kernels.resize(2);
+  request.effort = std::numeric_limits<Index>::max();
+  CHECK(planned(request).time == 4);
 }
 
 TEST_CASE("floor plan: its picture shows kernels, faults and utilisation") {
@@ -335,4 +396,29 @@ TEST_CASE("floor plan: its picture's shades go from the least share of the longe
   CHECK_THAT(
       svg, ContainsSubstring("fill=\"#fff3f1\" stroke=\"#222222\" stroke-width=\"0.7\"><title>kernel 0") &&
                ContainsSubstring("fill=\"#e3513b\" stroke=\"#222222\" stroke-width=\"0.7\"><title>kernel 1"));
+}
+
+TEST_CASE("floor plan: random changes are the same ones with every compiler") {
+  std::uint32_t state = 14;
+  const auto below = [&](Index limit) {
+    state = state * 1664525 + 1013904223;
+    return static_cast<Index>(state >> 8) % limit;
+  };
+  FloorRequest request = mesh(60, 70, {});
+  for (int k = 0; k < 14; ++k) {
+    const auto work = static_cast<double>(3 + below(6));
+    FloorKernel shapes;
+    for (int s = 0; s < 5; ++s) {
+      const Index height = 1 + below(12), width = 1 + below(12);
+      shapes.shapes.push_back({height, width, 1000.0 / static_cast<double>(height * width) * work, 0});
+    }
+    request.kernels.push_back(shapes);
+  }
+  for (std::int32_t k = 0; k + 1 < 14; ++k) request.connections.push_back({k, k + 1, 1});
+  for (int c = 0; c < 14; ++c) {
+    const auto from = static_cast<std::int32_t>(below(14)), to = static_cast<std::int32_t>(below(14));
+    request.connections.push_back({from, to, 0.5});
+  }
+  request.effort = 20'000'000;
+  CHECK(planned(request).score == 375.12121212121212);
 }

@@ -67,6 +67,11 @@ TEST_CASE("instance files: malformed buffers are refused with their line") {
   CHECK_THAT(buffers_message(head + "0,5,2,3\n"), ContainsSubstring("x.csv:2: the lifetime runs backwards"));
   CHECK_THAT(buffers_message(head + "0,1,2,-3\n"), ContainsSubstring("x.csv:2: the size is negative"));
   CHECK_THAT(buffers_message(head + "0,1,2,3\n\n"), ContainsSubstring("x.csv:3: expected 4 fields, got 1"));
+  CHECK_THAT(buffers_message(head + "0,1,2,3\n1,1,2,3\n0,4,5,6\n"),
+             ContainsSubstring("x.csv:4: expected an id that no line before has, got \"0\""));
+  CHECK_THAT(buffers_message(head + ",1,2,3\n"), ContainsSubstring("x.csv:2: expected an id"));
+  CHECK_THAT(buffers_message(head + "0,1,2,9223372036854775807\n1,8,9,1\n"),
+             ContainsSubstring("x.csv:3: sizes up to this one add up to 2^63 or more"));
   CHECK_THAT(message_of<UserError>([] { wafer_bench::read_buffers("/no/such/file"); }),
              ContainsSubstring("/no/such/file"));
 }
@@ -104,6 +109,8 @@ TEST_CASE("instance files: malformed kernels are refused with their line") {
              ContainsSubstring("x.kgraph:3: the file ends, expected height"));
   CHECK_THAT(kernels_message("(*\nheight=12\n*)\n"), ContainsSubstring("x.kgraph:2: expected width"));
   CHECK_THAT(kernels_message("(*\nwidth=-1\n*)\n"), ContainsSubstring("x.kgraph:2: expected a number"));
+  CHECK_THAT(kernels_message("(*\nwidth=5\nheight=0\n*)\n"),
+             ContainsSubstring("x.kgraph:3: expected a positive height"));
   CHECK_THAT(kernels_message("(*\nwidth\n*)\n"), ContainsSubstring("x.kgraph:2: expected name=value"));
   CHECK_THAT(kernels_message("width=1\n"), ContainsSubstring("x.kgraph:1: a kernel before the header"));
   CHECK_THAT(kernels_message("*)\n"), ContainsSubstring("x.kgraph:1: a comment ends"));

@@ -19,7 +19,7 @@
 #define WAFER_KERNEL_CASE(name)                                                       \
   TEMPLATE_TEST_CASE_SIG(name, "[kernels]", ((wafer::KernelTarget kTarget), kTarget), \
                          wafer::KernelTarget::portable, wafer::KernelTarget::sse4,    \
-                         wafer::KernelTarget::avx2, wafer::KernelTarget::avx512)
+                         wafer::KernelTarget::avx2, wafer::KernelTarget::avx512, wafer::KernelTarget::neon)
 
 /// First line of such a case: `table` is the target's.
 #define WAFER_KERNEL_TABLE()                                                                           \
@@ -34,11 +34,6 @@ using Floats = std::vector<float>;
 
 inline constexpr float kInfinity = std::numeric_limits<float>::infinity();
 inline constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
-
-/// Whether products are fused with sums.
-constexpr bool has_fma(KernelTarget target) {
-  return target == KernelTarget::avx2 || target == KernelTarget::avx512;
-}
 
 /// Small random numbers of both signs, the same in every run.
 class Random {
@@ -78,6 +73,13 @@ inline bool same_bits(const Floats& a, const Floats& b) {
     if (!same_bits(a[i], b[i])) return false;
   }
   return true;
+}
+
+/// Goes on with a hash (FNV-1a over words) of bits, any NaN being equal to any other.
+inline std::uint64_t hash_of(const Floats& values, std::uint64_t hash = 14695981039346656037ULL) {
+  for (const float value : values)
+    hash = (hash ^ std::bit_cast<std::uint32_t>(std::isnan(value) ? kNan : value)) * 1099511628211ULL;
+  return hash;
 }
 
 inline double relative_error(float actual, double expected) {

@@ -98,7 +98,7 @@ WAFER_KERNEL_CASE("A matrix product has the bits of its definition") {
           const Index c_row = shape.n + (accumulate ? 2 : 0);
           Floats expected = random.floats(std::max<Index>(0, shape.m * c_row - (c_row - shape.n)));
           Floats actual = expected;  // columns between rows of C must stay as they are
-          multiply(shape, a, b, expected, c_row, accumulate, has_fma(kTarget));
+          multiply(shape, a, b, expected, c_row, accumulate, wafer::kernels::fuses(kTarget));
           run(table, shape, a, b, actual.data(), c_row, accumulate);
           if (!same_bits(actual, expected)) ++wrong;
         }

@@ -16,8 +16,7 @@ TEST_CASE("The best kernel target is one that runs, and automatic means it", "[k
 }
 
 TEST_CASE("A table is there for each supported target and refused for others", "[kernels]") {
-  for (const KernelTarget target :
-       {KernelTarget::portable, KernelTarget::sse4, KernelTarget::avx2, KernelTarget::avx512}) {
+  for (const KernelTarget target : kernels::kTargets) {
     if (kernels::supports(target)) {
       CHECK(kernels::table(target).gemm != nullptr);
       CHECK(kernels::table(target).adamw_update != nullptr);
@@ -33,4 +32,5 @@ TEST_CASE("Kernel targets have names", "[kernels]") {
   CHECK(wafer::name_of(KernelTarget::sse4) == "sse4");
   CHECK(wafer::name_of(KernelTarget::avx2) == "avx2");
   CHECK(wafer::name_of(KernelTarget::avx512) == "avx512");
+  CHECK(wafer::name_of(KernelTarget::neon) == "neon");
 }

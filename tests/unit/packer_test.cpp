@@ -331,3 +331,26 @@ TEST_CASE("packer: its picture shows buffers, padding and both lines") {
   CHECK_THROWS_AS(packing_svg(buffers, Packing{}), UserError);
   CHECK_THAT(packing_svg({}, pack({})), ContainsSubstring("0 buffers"));
 }
+
+TEST_CASE("packer: verify and pictures refuse buffers that cannot be packed, and offsets that cannot be") {
+  const std::vector<PackBuffer> right{buffer(0, 2, 4), buffer(1, 3, 4)};
+  const Packing packing = pack(right);
+  const auto refused = [&](auto change) {
+    std::vector<PackBuffer> wrong = right;
+    change(wrong[1]);
+    CHECK_THROWS_AS(packing.verify(wrong), UserError);
+    CHECK_THROWS_AS(packing_svg(wrong, packing), UserError);
+  };
+  refused([](PackBuffer& b) { b.alignment = 0; });
+  refused([](PackBuffer& b) { b.alignment = -4; });
+  refused([](PackBuffer& b) { b.size = -4; });
+  refused([](PackBuffer& b) { b.size = kHuge; });
+  refused([](PackBuffer& b) { b.padding = kHuge; });
+  refused([](PackBuffer& b) { b.begin = 4; });
+  Packing wrong = packing;
+  wrong.offsets[1] = kHuge;
+  CHECK_THROWS_AS(packing_svg(right, wrong), InternalError);
+  wrong = packing;
+  wrong.height = -kHuge;
+  CHECK_THROWS_AS(packing_svg(right, wrong), InternalError);
+}

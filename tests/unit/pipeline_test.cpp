@@ -226,10 +226,16 @@ TEST_CASE("pipeline: verify rejects what was changed") {
   rejected(
       [](PipelineSchedule& s) { std::swap(s.lanes[0].steady[0].body[0], s.lanes[0].steady[0].body[1]); });
   rejected([](PipelineSchedule& s) { s.lanes[0].drain[0].body[0].work = PipelineWork::backward; });
+  // No kind of work at all; what shows a schedule gets along with it.
+  const auto strange = [](PipelineSchedule& s) { s.lanes[0].fill[0].body[0].work = PipelineWork{200}; };
+  rejected(strange);
+  PipelineSchedule wrong = right;
+  strange(wrong);
+  CHECK_THAT(wrong.dump(), ContainsSubstring("(?)"));
+  CHECK_THROWS_AS(gantt_svg(wrong), InternalError);
 }
 
 TEST_CASE("pipeline: requests that cannot be planned") {
-  using Catch::Matchers::ContainsSubstring;
   const auto refused = [](const PipelineRequest& request, const std::string& part) {
     CHECK_THROWS_AS(plan_pipeline(request), UserError);
     CHECK_THROWS_WITH(plan_pipeline(request), ContainsSubstring(part));

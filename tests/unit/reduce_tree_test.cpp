@@ -191,11 +191,20 @@ TEST_CASE("tree: bad input") {
   const Machine machine = Machine::wse2();
   CHECK_THROWS_AS(line_tree(LineTree::star, 0), UserError);
   CHECK_THROWS_AS(line_tree(LineTree::automatic, 4), UserError);
-  CHECK_THROWS_WITH(choose_limits(0, 1, machine), ContainsSubstring("expected 1 to 2^31 cores, got 0"));
+  CHECK_THROWS_WITH(choose_limits(0, 1, machine), ContainsSubstring("expected 1 to 2^24 cores, got 0"));
+  CHECK_THROWS_WITH(reduce_bound(kMostMeshCores + 1, 1, machine), ContainsSubstring("got 16777217"));
   CHECK_THROWS_WITH(choose_limits(4, 0, machine), ContainsSubstring("at least one wavelet, got 0"));
   CHECK_THROWS_WITH(generate_trees(LineTree::streamed, 4, 4, 1, machine), ContainsSubstring("root 4"));
   CHECK_THROWS_AS(reduce_bound(4, -1, machine), UserError);
+  CHECK_THROWS_WITH(generate_trees(LineTree::chain, 4, 0, 1, machine), ContainsSubstring("got chain"));
   CHECK_THROWS_WITH(tree_within(9, {2, 2, 2}), ContainsSubstring("got 9"));  // 1 + 2 + 4 fit
   CHECK(least_hops(9, {2, 2, 2}) == -1);
   CHECK(least_hops(7, {2, 2, 2}) > 0);
+  // What is no tree has neither terms, colours nor cycles.
+  for (const ReduceTree& wrong : {ReduceTree{}, ReduceTree{{-1, 500'000, 7}}, ReduceTree{{-1, 0, -5}}}) {
+    CHECK_THROWS_AS(terms_of(wrong), InternalError);
+    CHECK_THROWS_AS(colours_of(wrong), InternalError);
+    CHECK_THROWS_AS(streamed_cycles(wrong, {{-1}}, 3, machine), InternalError);
+  }
+  CHECK_THROWS_AS(streamed_cycles({{-1}}, {{-1, 0}}, -5, machine), UserError);
 }

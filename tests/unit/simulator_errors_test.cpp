@@ -5,6 +5,8 @@
 #include <wafer/error.hpp>
 #include <wafer/fabric/simulator.hpp>
 
+#include <limits>
+
 using namespace wafer;
 using Catch::Matchers::ContainsSubstring;
 
@@ -55,6 +57,17 @@ TEST_CASE("simulator errors: a deadlock names its cores and steps") {
   const Need own{1, true};
   self.traffic.add(work, {}, {}, {&own, 1});
   self.refuse("message 1 of step 7, from core (1, 1), waits for message 1 of step 7");
+}
+
+TEST_CASE("simulator errors: a deadlock of very many messages is found at once") {
+  Mesh mesh;
+  constexpr MessageId kMessages = 300'000;
+  for (MessageId id = 0; id < kMessages; ++id) {
+    const Index column = id % 2;
+    mesh.add({0, column}, {{id % 2, 1, column == 0 ? kEast : Direction::west}}, {{0, 1 - column}},
+             {{(id + kMessages - 1) % kMessages, true}}, id);
+  }
+  mesh.refuse("deadlock: message 0 of step 0, from core (0, 0), waits for message 299999 of step 299999");
 }
 
 TEST_CASE("simulator errors: unmatched sends and receives") {
@@ -182,4 +195,28 @@ TEST_CASE("simulator: values are read when they leave") {
   CHECK(values[10] == 11);
   CHECK(values[20] == 100);
   CHECK(values[119] == 0);
+}
+
+TEST_CASE("simulator errors: what a core does with a message is adding or storing") {
+  Mesh mesh;
+  Message message;
+  message.count = 1;
+  const Segment way{0, 1, kEast};
+  const Delivery to{1, Combine{9}};
+  mesh.traffic.add(message, {&way, 1}, {&to, 1}, {});
+  mesh.refuse("neither added nor stored");
+}
+
+TEST_CASE("simulator errors: work without end, and a refused message leaves nothing behind") {
+  Mesh mesh;
+  Message work;
+  work.work = std::numeric_limits<double>::infinity();
+  CHECK_THROWS_WITH(mesh.traffic.add(work, {}, {}, {}), ContainsSubstring("up to 1e15 cycles"));
+  work.work = 0;
+  work.count = std::numeric_limits<Index>::max();
+  const Segment way{0, 1, kEast};
+  const Delivery to{1, Combine::add};
+  CHECK_THROWS_AS(mesh.traffic.add(work, {&way, 1}, {&to, 1}, {}), UserError);
+  CHECK(mesh.traffic.size() == 0);
+  CHECK(mesh.traffic.vector_length() == 0);
 }

@@ -63,16 +63,19 @@ struct FloorPlan {
   double utilisation = 0;  ///< share of the working cores that kernels take
 
   /// Throws InternalError where kernels overlap, leave the mesh or use faulty cores, a shape or a figure is
-  /// wrong. Looks at the cores one by one and knows nothing of how the plan was made.
+  /// wrong; UserError for a request that plan_floor() would not take. Looks at the cores one by one and knows
+  /// nothing of how the plan was made.
   void verify(const FloorRequest& request) const;
 };
 
+inline constexpr std::size_t kMostFloorKernels = 4096;
+
 /// Chooses a shape and a place for each kernel: the best score that it finds, the same on every machine.
-/// Throws UserError where the request contradicts itself (a kernel without shapes, sizes that are not
-/// positive, connections or faults that lead nowhere, weights or times that are negative or not finite),
-/// naming the kernel, connection or fault; CompileError where a kernel has no shape that fits in the mesh,
-/// memory and time, where the kernels' smallest areas together exceed the working cores, and where no legal
-/// plan was found.
+/// Throws UserError for more than kMostFloorKernels, and where the request contradicts itself (a kernel
+/// without shapes, sizes that are not positive, connections or faults that lead nowhere, weights or times
+/// that are negative or not finite, or scores above 1e300), naming the kernel, connection or fault;
+/// CompileError where a kernel has no shape that fits in the mesh, memory and time, where the kernels'
+/// smallest areas together exceed the working cores, and where no legal plan was found.
 FloorPlan plan_floor(const FloorRequest& request);
 
 }  // namespace wafer::inline v0

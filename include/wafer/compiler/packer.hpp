@@ -40,7 +40,8 @@ struct Packing {
   Index gap() const { return height - max_live; }
 
   /// Throws InternalError where two buffers that live at one time share a byte, an alignment, a fixed offset
-  /// or a figure is wrong. Knows nothing of how the offsets were found.
+  /// or a figure is wrong; UserError for buffers that pack() would not take. Knows nothing of how the offsets
+  /// were found.
   void verify(std::span<const PackBuffer> buffers) const;
 };
 

@@ -67,7 +67,8 @@ struct PipelineRequest {
   Index chunks = 2;                            ///< on each stage, where interleaved; 1 is 1F1B
   std::vector<PipelineDurations> durations{};  ///< none: 1, 1, 1; one: of all parts; or one for each part
 
-  /// Parts of the model, in its order: stages times the chunks on each.
+  /// Parts of the model, in its order: stages times the chunks on each. Throws UserError where that exceeds
+  /// 2^63 - 1.
   Index parts() const;
   const PipelineDurations& durations_of(Index part) const;
   /// Throws UserError for a kind that is none, stages, micro-batches or chunks below 1, more than

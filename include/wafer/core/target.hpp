@@ -8,11 +8,12 @@
 namespace wafer::inline v0 {
 
 /// The instruction set that compiled kernels use. `automatic` is the best one of this CPU; `portable` is
-/// plain C++. avx2 and avx512 give the same bits. portable and sse4 share a second result: they have no fused
-/// multiply-add and round a product before it is added.
-enum class KernelTarget : std::uint8_t { automatic, portable, sse4, avx2, avx512 };
+/// plain C++; sse4, avx2 and avx512 are for x86, neon for AArch64. avx2, avx512 and neon give the same bits.
+/// portable and sse4 share a second result: they have no fused multiply-add and round a product before it is
+/// added.
+enum class KernelTarget : std::uint8_t { automatic, portable, sse4, avx2, avx512, neon };
 
-/// The short name used in plans and messages: "automatic", "portable", "sse4", "avx2", "avx512".
+/// The short name used in plans and messages: "automatic", "portable", "sse4", "avx2", "avx512", "neon".
 constexpr std::string_view name_of(KernelTarget target) {
   switch (target) {
     case KernelTarget::automatic: return "automatic";
@@ -20,6 +21,7 @@ constexpr std::string_view name_of(KernelTarget target) {
     case KernelTarget::sse4: return "sse4";
     case KernelTarget::avx2: return "avx2";
     case KernelTarget::avx512: return "avx512";
+    case KernelTarget::neon: return "neon";
   }
   return "?";
 }

@@ -17,7 +17,8 @@ struct CostTerms {
   Index turns = 0;     ///< on that way
   Index depth = 0;     ///< D: greatest number of messages that wait for each other
 };
-/// One entry a phase.
+/// One entry a phase. Throws UserError for messages that Traffic::check refuses on any machine, or that wait
+/// for each other.
 std::vector<CostTerms> terms_of(const Collective& collective);
 /// T = max(C, E/N + L) + k D, in cycles, with the machine's constants [H].
 double cycles_of(const CostTerms& terms, const Machine& machine);

@@ -61,9 +61,10 @@ Core root_of(const CollectiveRequest& request, const Method& method);
 struct WaveletRange {
   Index first = 0, count = 0;
 };
-/// Part i of n of a range, the first ones one longer where it does not divide.
+/// Part i of n of a range, the first ones one longer where it does not divide. Throws UserError unless
+/// 0 <= i < n.
 WaveletRange part_of(WaveletRange range, Index i, Index n);
-/// The piece of a core: its column's part, and of that its row's.
+/// The piece of a core: its column's part, and of that its row's. Throws UserError for a core off the area.
 WaveletRange piece_of(const CollectiveRequest& request, Core core);
 
 /// Messages whose cycles the formula gives together: those before `end` that are in no earlier phase.
@@ -87,15 +88,17 @@ struct Collective {
   std::string dump() const;
 };
 
-/// Throws UserError for 0 wavelets, an area off the machine or a root outside the area; CompileError where
-/// the method cannot do it or a core of the area (of a send: of its route) is faulty. Nothing goes round
-/// faults: choose an area beside them.
+/// Throws UserError for a kind that is none, 0 wavelets, an area off the machine or a root outside the area;
+/// CompileError where the method cannot do it, a core of the area (of a send: of its route) is faulty, or
+/// rings are so long that they are more than 2^24 messages. Nothing goes round faults: choose an area beside
+/// them.
 Collective build(const CollectiveRequest& request, const Method& method, const Machine& machine);
 /// One message along its row, then along its column.
 CollectiveRequest send_request(Core from, Core to, Index wavelets);
 
 /// Throws as `build`; without a method, for what concerns none.
 void check(const CollectiveRequest& request, const Machine& machine);
-void check(const CollectiveRequest& request, const Method& method, const Machine& machine);
+/// Throws as `build`, but for the number of messages.
+void check_method(const CollectiveRequest& request, const Method& method, const Machine& machine);
 
 }  // namespace wafer::inline v0

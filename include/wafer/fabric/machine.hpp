@@ -30,6 +30,9 @@ struct CoreArea {
 /// "2 x 3 cores at (0, 4)"
 std::string text_of(const CoreArea& area);
 
+/// Cores of one mesh or line at most: some twenty wafers. What is counted for each core fits into memory.
+inline constexpr Index kMostMeshCores = Index{1} << 24;
+
 /// A mesh of cores as the fabric model sees it, in cycles of its clock. A wavelet is one 32-bit word. All
 /// figures are models: they choose among plans, and promise nothing about silicon.
 struct Machine {
@@ -61,7 +64,7 @@ struct Machine {
   /// Any mesh, with the constants above.
   static Machine mesh(Index rows, Index columns);
 
-  /// Throws UserError unless there are 1 to 2^31 cores, every time is 0 to 1e6 cycles (a wavelet's on a link
+  /// Throws UserError unless there are 1 to 2^24 cores, every time is 0 to 1e6 cycles (a wavelet's on a link
   /// above 0), 1 to 4 ports, 1 to 256 colours and queues, and faults lie on the mesh.
   void check() const;
 };

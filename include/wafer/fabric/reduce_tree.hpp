@@ -39,9 +39,10 @@ struct TreeTerms {
   Index hops = 0;   ///< links crossed, by all messages together
   Index depth = 0;  ///< dependent stages
 };
+/// Throws InternalError as ReduceTree::verify().
 TreeTerms terms_of(const ReduceTree& tree);
 
-/// Of n cores. Throws UserError for n < 1 or above 2^31, and for `automatic` and `streamed`,
+/// Of n cores. Throws UserError for n < 1 or above 2^24, and for `automatic` and `streamed`,
 /// which depend on more than that.
 ReduceTree line_tree(LineTree tree, Index cores);
 /// floor(sqrt(cores)) [H]. Throws UserError as line_tree.
@@ -64,13 +65,15 @@ ReduceTree tree_within(Index cores, const TreeLimits& limits);
 /// Colours 0 to 2 of the message that each core sends: another one than it receives on, and another one for
 /// each further child, so that routers can be set before. Children next to each other that only send what
 /// they have share one: their streams join into one. The root's own, 2, is not used there.
+/// Throws InternalError as ReduceTree::verify().
 std::vector<std::uint8_t> colours_of(const ReduceTree& tree);
 
 // All that take a machine throw UserError as Machine::check.
 
 /// Cycles of a sum into the first core of `before` and of `after`, which is one core between two sides (one
 /// core alone: no side), followed wavelet by wavelet: when each core's head leaves, and when its ramp is free
-/// for the next child. All but messages that meet on links.
+/// for the next child. All but messages that meet on links. Throws InternalError as ReduceTree::verify(), and
+/// UserError for less than one wavelet.
 double streamed_cycles(const ReduceTree& before, const ReduceTree& after, Index wavelets,
                        const Machine& machine);
 
@@ -91,6 +94,7 @@ struct GeneratedTrees {
   ReduceTree before, after;
   double cycles = 0;  ///< streamed
 };
+/// Throws UserError for another tree than these two, and for a root that is no core of the line.
 GeneratedTrees generate_trees(LineTree tree, Index cores, Index root, Index wavelets, const Machine& machine);
 
 /// Lower bound of the cycles of any reduce of `wavelets` on a line of `cores` [H]:

@@ -59,12 +59,12 @@ struct Message {
 class Traffic {
  public:
   Traffic() = default;
-  /// For a mesh of this size. Throws UserError where it is not positive or above 2^31 cores.
+  /// For a mesh of this size. Throws UserError where it is not positive or above 2^24 cores.
   Traffic(Index rows, Index columns);
 
   /// Adds a message; its id is the number of those before. Needs may name messages that are added later.
-  /// Throws UserError for a traffic without a mesh, a negative range or one beyond 2^63, and where the
-  /// wavelets times hops of all messages leave 63 bits.
+  /// Throws UserError for a traffic without a mesh, a negative range or one beyond 2^63, work that is not 0
+  /// to 1e15 cycles, and where the wavelets times hops of all messages leave 63 bits.
   MessageId add(const Message& message, std::span<const Segment> route, std::span<const Delivery> deliveries,
                 std::span<const Need> needs);
 

@@ -66,6 +66,7 @@ struct ActionRecord {
   std::int8_t chain =
       -1;  ///< compute: direction along which a sum is passed on; transfer: whose last block holds it
   bool sums_batch = false;  ///< compute: continues its sums from micro-batch to micro-batch
+  bool any_order = false;   ///< compute: tiles cannot fail, so that their order makes no difference
   bool to_dram = false;     ///< transfer: one receiver instead of one for each block
   bool in_place_chain =
       false;  ///< transfer: the sum goes from the chain's last block to the same buffer of the others

@@ -90,7 +90,8 @@ void spoil(Random& random, FloorRequest& r) {
 
 void tamper(Random& random, FloorPlan& plan) {
   if (plan.kernels.empty() || random.chance(0.2)) {
-    (random.chance(0.5) ? plan.time : random.chance(0.5) ? plan.length : plan.score) = hostile_real(random);
+    double* const figures[] = {&plan.time, &plan.length, &plan.score, &plan.time_bound, &plan.utilisation};
+    *figures[random.below(5)] = hostile_real(random);
     return;
   }
   FloorPlan::Kernel& kernel =
@@ -163,9 +164,13 @@ void run_floorplan(Random& random, Result& result) {
   plan.verify(request);
   result.fault = check_plan(request, plan);
   if (random.chance(0.2) && floorplan_svg(request, plan).empty()) result.fault = "nothing to show";
-  tamper(random, plan);
+  if (random.chance(0.7))
+    tamper(random, plan);
+  else
+    spoil(random, request);
   try {
     plan.verify(request);
+    floorplan_svg(request, plan);
   } catch (const Error&) {
   }
 }

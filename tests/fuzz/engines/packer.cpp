@@ -141,9 +141,13 @@ void run_packer(Random& random, Result& result) {
   if (options.capacity && packing.height > *options.capacity) result.fault = "higher than the capacity";
   if (random.chance(0.2) && packing_svg(buffers, packing).empty()) result.fault = "nothing to show";
   if (result.fault.empty() && random.chance(0.2)) result.fault = check_again(buffers, options, packing);
-  tamper(random, packing);
+  if (random.chance(0.7))
+    tamper(random, packing);
+  else
+    spoil(random, buffers, options);
   try {
     packing.verify(buffers);
+    packing_svg(buffers, packing);
   } catch (const Error&) {
   }
 }

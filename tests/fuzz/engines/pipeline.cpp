@@ -88,7 +88,7 @@ void tamper(Random& random, PipelineSchedule& s) {
       break;
     case 4:
       if (loop != nullptr && !loop->body.empty())
-        loop->body[0] = {static_cast<PipelineWork>(random.below(4)),
+        loop->body[0] = {static_cast<PipelineWork>(random.below(random.chance(0.8) ? 4 : 256)),
                          static_cast<std::int32_t>(hostile(random))};
       break;
     case 5: loops.clear(); break;
@@ -127,6 +127,7 @@ void run_pipeline(Random& random, Result& result) {
   const std::string before = schedule.dump();
   tamper(random, schedule);
   try {
+    schedule.dump();
     schedule.verify();
   } catch (const Error&) {
   }

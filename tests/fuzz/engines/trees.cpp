@@ -36,7 +36,7 @@ void spoil(Random& random, Draft& d) {
   switch (random.below(6)) {
     case 0:
       d.cores = hostile(random);
-      if (d.cores > kMostCores && d.cores <= (Index{1} << 31)) d.cores = 0;
+      if (d.cores > kMostCores && d.cores <= wafer::kMostMeshCores) d.cores = 0;
       break;
     case 1: d.root = hostile(random); break;
     case 2: d.wavelets = hostile(random); break;

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: The wafer authors
 // SPDX-License-Identifier: Apache-2.0
-// Training steps in company, and for long. usage: bench_steady pair|busy|crowd|reproducible|four|long|start
-// [ROUNDS or SECONDS or STEPS]. All are `mlp` (784-512-512-10, batch 128, SGD with momentum) on two threads,
-// but for `long`.
+// Training steps in company, and for long.
+// usage: bench_steady pair|busy|crowd|reproducible|four|long|start [ROUNDS or SECONDS or STEPS]
+// All are `mlp` (784-512-512-10, batch 128, SGD with momentum) on two threads, but for `long`.
 //   pair   throughput of two threads over that of two independent sessions of one thread each, run at once
 //   busy   mean step over some seconds beside a process that keeps one CPU busy, over the undisturbed one
 //   crowd  the same beside one, two and three busy processes that may use all CPUs; and for one thread

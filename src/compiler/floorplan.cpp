@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <limits>
 #include <optional>
 #include <string>
@@ -28,6 +29,14 @@ constexpr int kMostFailed = 3;  // shorter times that did not fit, one after the
 constexpr Index kStarts = 4;    // that are worth shortening
 constexpr std::size_t kTinyKernels = 5;
 constexpr Index kTinyMesh = 64, kEffortOfPlace = 20;
+
+std::string name_of(std::size_t kernel) { return "floor plan: kernel " + std::to_string(kernel); }
+
+// "3" or "0.5", and no digits that say nothing.
+std::string text_of(double value) {
+  std::array<char, 32> digits{};
+  return {digits.data(), std::to_chars(digits.data(), digits.data() + digits.size(), value).ptr};
+}
 
 Index working_cores(const FloorRequest& request) {
   std::vector<char> works(static_cast<std::size_t>(request.rows * request.columns), 1);
@@ -54,6 +63,41 @@ Index area_at(const FloorOptions& options, double time) {
   return sum;
 }
 
+/// Why none of a kernel's shapes can be taken: the limits that no shape keeps, with the least that any needs,
+/// or, where each is kept by some shape, all of them.
+[[noreturn]] void refuse_kernel(std::size_t k, const FloorRequest& request) {
+  const FloorKernel& kernel = request.kernels[k];
+  const bool memory_counts = request.memory_limit > 0, time_counts = request.most_time < kInfinity;
+  bool size = false;
+  Index memory = std::numeric_limits<Index>::max();
+  double time = kInfinity;
+  for (const KernelShape& shape : kernel.shapes) {
+    size = size || (shape.height <= request.rows && shape.width <= request.columns) ||
+           (kernel.may_turn && shape.width <= request.rows && shape.height <= request.columns);
+    memory = std::min(memory, shape.memory);
+    time = std::min(time, shape.time);
+  }
+  const bool memory_fails = memory_counts && memory > request.memory_limit,
+             time_fails = time > request.most_time;
+  const bool alone = !size || memory_fails || time_fails;
+  std::string limits;
+  const auto add = [&](const std::string& limit) { limits += (limits.empty() ? "" : ", ") + limit; };
+  if (!size || !alone) add(std::to_string(request.rows) + " x " + std::to_string(request.columns) + " cores");
+  if (memory_fails || (!alone && memory_counts)) {
+    add("the memory limit of " + std::to_string(request.memory_limit) +
+        (alone ? " (the least is " + std::to_string(memory) + ")" : ""));
+  }
+  if (time_fails || (!alone && time_counts)) {
+    add("the longest time of " + text_of(request.most_time) +
+        (alone ? " (the fastest takes " + text_of(time) + ")" : ""));
+  }
+  const std::size_t shapes = kernel.shapes.size();
+  throw CompileError(name_of(k) + ": " +
+                     (shapes == 1 ? "its one shape does not fit in "
+                                  : "none of its " + std::to_string(shapes) + " shapes fits in ") +
+                     limits + (alone ? "" : " at once"));
+}
+
 class Planner {
  public:
   explicit Planner(const FloorRequest& request)
@@ -61,12 +105,7 @@ class Planner {
     best_.score = kInfinity;
     for (std::size_t k = 0; k < request.kernels.size(); ++k) {
       options_.push_back(floor_options(request.kernels[k], request));
-      if (options_.back().empty()) {
-        throw CompileError("floor plan: kernel " + std::to_string(k) + ": none of its " +
-                           std::to_string(request.kernels[k].shapes.size()) + " shapes fits in " +
-                           std::to_string(request.rows) + " x " + std::to_string(request.columns) +
-                           " cores, the memory limit and the longest time");
-      }
+      if (options_.back().empty()) refuse_kernel(k, request);
       for (const FloorOption& option : options_.back()) times_.push_back(option.time);
     }
     std::sort(times_.begin(), times_.end());

@@ -54,6 +54,8 @@ void check_floor(const FloorRequest& request) {
     throw UserError("floor plan: expected weights and a longest time of at least 0");
   if (request.memory_limit < 0) throw UserError("floor plan: the memory limit is negative");
   for (std::size_t k = 0; k < request.kernels.size(); ++k) {
+    if (request.kernels[k].shapes.empty())
+      throw UserError(name_of(k) + ": expected at least one shape, got none");
     for (const KernelShape& shape : request.kernels[k].shapes) {
       if (shape.height < 1 || shape.width < 1 || shape.memory < 0 || !is_measure(shape.time)) {
         throw UserError(name_of(k) +

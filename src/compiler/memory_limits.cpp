@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <wafer/compiler/memory_plan.hpp>
 
+#include "core/step_name.hpp"
+
 #include <algorithm>
 
 namespace wafer::inline v0 {
@@ -101,7 +103,7 @@ class FullestMoment {
   }
 
   std::string moment() const {
-    const std::string in_step = "step '" + step_.programs[program_].name + "'";
+    const std::string in_step = step_text(step_.programs[program_].name);
     const std::vector<ScheduledAction>& actions = schedule_.programs[program_].actions;
     if (static_cast<std::size_t>(action_) >= actions.size()) return in_step;
     const ScheduledAction& action = actions[static_cast<std::size_t>(action_)];

@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: The wafer authors
 // SPDX-License-Identifier: Apache-2.0
 #include "compiler/request_check.hpp"
+#include "core/step_name.hpp"
 
 #include <wafer/error.hpp>
 #include <wafer/graph/graph_data.hpp>
@@ -40,9 +41,7 @@ void check_op_names(const GraphData& graph) {
 // What `minimize` and `clip_norm` promise; a request may also be filled in by hand.
 void check_training(const NamedRequest& named) {
   const Request& request = named.request;
-  const auto fail = [&](const std::string& message) {
-    throw UserError("step '" + named.name + "': " + message);
-  };
+  const auto fail = [&](const std::string& message) { throw UserError(at_step(named.name) + message); };
   if (static_cast<bool>(request.loss) != request.optimizer.has_value())
     fail("expected a loss together with an optimizer, got one without the other");
   if (request.loss && request.loss.type() != TensorType{DType::f32, Shape{}})
@@ -58,11 +57,10 @@ void check_requests(std::span<const NamedRequest> requests) {
   std::shared_ptr<GraphData> graph;
   std::unordered_set<std::string_view> names;
   const auto belongs = [&](const std::string& step, const std::string& what, const Tensor& tensor) {
-    if (!tensor)
-      throw UserError("step '" + step + "': expected a tensor for " + what + ", got an empty handle");
+    if (!tensor) throw UserError(at_step(step) + "expected a tensor for " + what + ", got an empty handle");
     if (!graph) graph = tensor.data();
     if (graph != tensor.data())
-      throw UserError("step '" + step + "': expected tensors of one graph, got two graphs");
+      throw UserError(at_step(step) + "expected tensors of one graph, got two graphs");
   };
   for (const NamedRequest& named : requests) {
     if (!names.insert(named.name).second) {
@@ -70,16 +68,16 @@ void check_requests(std::span<const NamedRequest> requests) {
     }
     const Request& request = named.request;
     if (request.fetches.empty() && !request.loss) {
-      throw UserError("step '" + named.name + "': expected something to fetch or to minimize, got nothing");
+      throw UserError(at_step(named.name) + "expected something to fetch or to minimize, got nothing");
     }
     check_training(named);
     std::unordered_set<std::string_view> fetched;
     for (const Request::Fetch& fetch : request.fetches) {
       if (fetch.name.empty())
-        throw UserError("step '" + named.name + "': expected a name for each fetch, got none");
+        throw UserError(at_step(named.name) + "expected a name for each fetch, got none");
       belongs(named.name, "fetch '" + fetch.name + "'", fetch.tensor);
       if (!fetched.insert(fetch.name).second) {
-        throw UserError("step '" + named.name + "': expected one fetch '" + fetch.name + "', got two");
+        throw UserError(at_step(named.name) + "expected one fetch '" + fetch.name + "', got two");
       }
     }
     if (request.loss) belongs(named.name, "the loss", request.loss);

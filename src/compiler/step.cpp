@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "compiler/op_check.hpp"
 #include "compiler/request_check.hpp"
+#include "core/step_name.hpp"
 
 #include <wafer/compiler/step.hpp>
 #include <wafer/error.hpp>
@@ -278,7 +279,7 @@ Step derive_step(std::span<const NamedRequest> requests) {
       try {
         assignments = derive_training(step.graph, named.request);
       } catch (const UserError& error) {
-        throw UserError("step '" + named.name + "': " + error.what());
+        throw UserError(at_step(named.name) + error.what());
       }
     }
     step.programs.push_back(flatten(*step.graph, named, std::move(assignments)));

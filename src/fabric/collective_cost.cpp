@@ -59,7 +59,8 @@ class Model {
   double cycles() const {
     const Core root = root_of(request_, method_);
     switch (request_.kind) {
-      case CollectiveKind::send: return flood_along(area_.columns - 1, area_.rows - 1);
+      case CollectiveKind::send:
+        return flood_along(std::abs(request_.to.column - root.column), std::abs(request_.to.row - root.row));
       case CollectiveKind::broadcast: return flood(root);
       case CollectiveKind::reduce: return reduce(root);
       case CollectiveKind::scatter: return pieces(root, true);
@@ -287,7 +288,7 @@ MethodChoice choose_method(const CollectiveRequest& request, const Machine& mach
       if (area.columns > 1) method.along_rows = best_tree(area.columns, root.column - area.column);
       if (area.rows > 1) method.along_columns = best_tree(area.rows, root.row - area.row);
     }
-    const double cycles = modelled_cycles(request, method, machine);
+    const double cycles = Model(request, method, machine).cycles();
     if (cycles < best.cycles) best = {method, cycles};
   }
   return best;

@@ -72,6 +72,34 @@ WaveletRange piece_of(const CollectiveRequest& request, Core core) {
   return part_of(column, core.row - request.area.row, request.area.rows);
 }
 
+namespace {
+
+/// Cores that the request needs: those of its area, or those that its one message passes.
+std::vector<CoreArea> cores_of(const CollectiveRequest& request) {
+  if (request.kind != CollectiveKind::send) return {request.area};
+  const Core from = request.root, to = request.to;
+  return {{from.row, std::min(from.column, to.column), 1, std::abs(from.column - to.column) + 1},
+          {std::min(from.row, to.row), to.column, std::abs(from.row - to.row) + 1, 1}};
+}
+
+void refuse_faults(const CollectiveRequest& request, const Machine& machine) {
+  for (const CoreArea& needed : cores_of(request)) {
+    for (const CoreArea& fault : machine.faults) {
+      const Core core{std::max(fault.row, needed.row), std::max(fault.column, needed.column)};
+      if (!fault.contains(core) || !needed.contains(core)) continue;
+      throw CompileError(std::string(name_of(request.kind)) + ": core " + text_of(core) + " of its " +
+                         (request.kind == CollectiveKind::send ? "route" : "area") + " is faulty");
+    }
+  }
+}
+
+bool can_do(const CollectiveRequest& request, const Method& method) {
+  const auto methods = methods_for(request);
+  return std::find(methods.begin(), methods.end(), method) != methods.end();
+}
+
+}  // namespace
+
 void check(const CollectiveRequest& request, const Machine& machine) {
   machine.check();
   if (request.kind > CollectiveKind::gather) throw UserError("collective: no such kind");
@@ -95,17 +123,21 @@ void check(const CollectiveRequest& request, const Machine& machine) {
     throw UserError("send: expected another core than " + text_of(request.root) + " of " + text_of(area) +
                     ", got core " + text_of(request.to));
   }
+  refuse_faults(request, machine);
+}
+
+void check_method(const CollectiveRequest& request, const Method& method, const Machine& machine) {
+  check(request, machine);
+  if (can_do(request, method)) return;
+  const CoreArea& area = request.area;
+  CollectiveRequest even = request;
+  even.area = {area.row, area.column, 2, 2};
+  const bool odd = area.rows > 1 && area.columns > 1 && can_do(even, method);
+  throw CompileError(std::string(name_of(request.kind)) + ": no way to do it by " + text_of(method, area) +
+                     " on " + text_of(area) + (odd ? " (needs an even side)" : ""));
 }
 
 namespace {
-
-void refuse_faults(const CoreArea& area, std::string_view name, const Machine& machine) {
-  for (const CoreArea& fault : machine.faults) {
-    const Core core{std::max(fault.row, area.row), std::max(fault.column, area.column)};
-    if (fault.contains(core) && area.contains(core))
-      throw CompileError(std::string(name) + ": core " + text_of(core) + " of its area is faulty");
-  }
-}
 
 /// Rings send as many messages as their cores squared, of each phase.
 void refuse_long_rings(const CollectiveRequest& request, const Method& method) {
@@ -316,16 +348,6 @@ class Planner {
 };
 
 }  // namespace
-
-void check_method(const CollectiveRequest& request, const Method& method, const Machine& machine) {
-  check(request, machine);
-  refuse_faults(request.area, name_of(request.kind), machine);
-  const auto methods = methods_for(request);
-  if (std::find(methods.begin(), methods.end(), method) == methods.end()) {
-    throw CompileError(std::string(name_of(request.kind)) + ": no way to do it by " +
-                       text_of(method, request.area) + " on " + text_of(request.area));
-  }
-}
 
 Collective build(const CollectiveRequest& request, const Method& method, const Machine& machine) {
   check_method(request, method, machine);

@@ -13,22 +13,41 @@ namespace wafer::inline v0 {
 namespace {
 
 constexpr Index kMostCores = 4096;
-constexpr double kWidth = 1200, kMargin = 40, kHead = 70;
+constexpr double kWidth = 1200, kMargin = 40, kHead = 92;
+constexpr double kLeastWidth = 840;  // of the words at the top
+constexpr std::string_view kFaulty = "#222222";
 constexpr double kLeastPitch = 12, kMostPitch = 90;
+
+/// The area and a core more on each side where one of these faults lies there.
+CoreArea area_with(const CoreArea& area, std::span<const CoreArea> faults, const Traffic& traffic) {
+  const Index row = std::max<Index>(area.row - 1, 0), column = std::max<Index>(area.column - 1, 0);
+  const CoreArea wider{row, column, std::min(area.row + area.rows + 1, traffic.rows()) - row,
+                       std::min(area.column + area.columns + 1, traffic.columns()) - column};
+  const bool any = std::any_of(faults.begin(), faults.end(), [&](const CoreArea& fault) {
+    const Core first{std::max(fault.row, row), std::max(fault.column, column)};
+    return fault.contains(first) && wider.contains(first);
+  });
+  return any ? wider : area;
+}
 
 std::string whole(double value) { return std::to_string(std::llround(value)); }
 
 class CollectivePicture {
  public:
-  CollectivePicture(const Collective& collective, const Simulation& simulation)
+  CollectivePicture(const Collective& collective, const Simulation& simulation,
+                    std::span<const CoreArea> faults)
       : collective_(collective),
         simulation_(simulation),
+        faults_(faults),
         area_(collective.request.area),
-        pitch_(std::clamp((kWidth - 2 * kMargin) / static_cast<double>(std::max(area_.columns, area_.rows)),
+        shown_(area_with(area_, faults, collective.traffic)),
+        pitch_(std::clamp((kWidth - 2 * kMargin) / static_cast<double>(std::max(shown_.columns, shown_.rows)),
                           kLeastPitch, kMostPitch)),
         arches_(line() ? pitch_ * (0.5 + kArch * static_cast<double>(longest_way())) : 0),
-        svg_(2 * kMargin + pitch_ * static_cast<double>(area_.columns) + (area_.columns == 1 ? arches_ : 0),
-             kHead + kMargin + pitch_ * static_cast<double>(area_.rows) + (area_.columns > 1 ? arches_ : 0)) {
+        svg_(
+            std::max(kLeastWidth, 2 * kMargin + pitch_ * static_cast<double>(shown_.columns) +
+                                      (area_.columns == 1 ? arches_ : 0)),
+            kHead + kMargin + pitch_ * static_cast<double>(shown_.rows) + (area_.columns > 1 ? arches_ : 0)) {
     for (Index row = area_.row; row < area_.row + area_.rows; ++row) {
       for (Index column = area_.column; column < area_.column + area_.columns; ++column) {
         const CoreId id = collective.traffic.id({row, column});
@@ -41,14 +60,16 @@ class CollectivePicture {
 
   std::string draw() {
     title();
+    legend();
     for (Index row = area_.row; row < area_.row + area_.rows; ++row) {
       for (Index column = area_.column; column < area_.column + area_.columns; ++column) {
         for (const Direction way : {Direction::east, Direction::west, Direction::south, Direction::north})
           link({row, column}, way);
       }
     }
-    for (Index row = area_.row; row < area_.row + area_.rows; ++row) {
-      for (Index column = area_.column; column < area_.column + area_.columns; ++column) core({row, column});
+    for (Index row = shown_.row; row < shown_.row + shown_.rows; ++row) {
+      for (Index column = shown_.column; column < shown_.column + shown_.columns; ++column)
+        core({row, column});
     }
     if (line()) {
       for (MessageId id = 0; id < collective_.traffic.size(); ++id) arch(id);
@@ -76,11 +97,11 @@ class CollectivePicture {
   }
 
   double x(double column) const {
-    return kMargin + pitch_ * (column - static_cast<double>(area_.column) + 0.5) +
+    return kMargin + pitch_ * (column - static_cast<double>(shown_.column) + 0.5) +
            (area_.columns == 1 ? arches_ : 0);
   }
   double y(double row) const {
-    return kHead + pitch_ * (row - static_cast<double>(area_.row) + 0.5) + (area_.columns > 1 ? arches_ : 0);
+    return kHead + pitch_ * (row - static_cast<double>(shown_.row) + 0.5) + (area_.columns > 1 ? arches_ : 0);
   }
   Svg::Point centre(Core core) const {
     return {x(static_cast<double>(core.column)), y(static_cast<double>(core.row))};
@@ -100,6 +121,34 @@ class CollectivePicture {
               {.size = 12});
   }
 
+  void legend() {
+    constexpr double kBase = 72, kStep = 250;
+    double x = draw_loads(svg_, kMargin, kBase - 10);
+    svg_.text(x, kBase, "receives 0 to " + whole(most_received_) + " cycles", {.size = 11});
+    x = kMargin + kStep;
+    for (const double share : {0.0, 0.5, 1.0}) {
+      const std::string colour = link_colour(share);
+      const double y = kBase - 10 + 9 * share;
+      svg_.line(x, y, x + 24, y, {.stroke = colour, .width = 1 + 2 * share});
+    }
+    svg_.text(x + 30, kBase, "link, each way on its right: to " + std::to_string(most_carried_) + " wavelets",
+              {.size = 11});
+    x += kStep + 40;
+    if (line()) {
+      svg_.polyline({{x, kBase}, {x + 6, kBase - 8}, {x + 14, kBase - 8}, {x + 20, kBase}},
+                    {.stroke = kind_colour(0), .width = 1.5});
+      svg_.text(x + 26, kBase, "message, coloured by step", {.size = 11});
+      x += 200;
+    }
+    if (faults_.empty()) return;
+    svg_.rectangle(x, kBase - 10, 12, 12, {.fill = kFaulty});
+    svg_.text(x + 18, kBase, "faulty", {.size = 11});
+  }
+
+  static std::string link_colour(double share) {
+    return share > 0 ? load_colour(0.25 + 0.75 * share) : "#dddddd";
+  }
+
   void link(Core from, Direction way) {
     const Core to{from.row + (way == Direction::south) - (way == Direction::north),
                   from.column + (way == Direction::east) - (way == Direction::west)};
@@ -111,22 +160,32 @@ class CollectivePicture {
     const double dx = -(b.y - a.y) * along * aside, dy = (b.x - a.x) * along * aside;
     const double share =
         most_carried_ > 0 ? static_cast<double>(load.wavelets) / static_cast<double>(most_carried_) : 0;
-    const std::string colour = load.wavelets > 0 ? load_colour(0.25 + 0.75 * share) : "#dddddd";
+    const std::string colour = link_colour(share);
     svg_.line(a.x + dx, a.y + dy, b.x + dx, b.y + dy, {.stroke = colour, .width = 1 + share * pitch_ * 0.08},
               text_of(from) + " to " + text_of(to) + ": " + std::to_string(load.wavelets) + " wavelets in " +
                   std::to_string(load.messages) + " messages, busy " + whole(load.busy) +
                   " cycles, waited for " + whole(load.waited));
   }
 
+  bool is_faulty(Core core) const {
+    return std::any_of(faults_.begin(), faults_.end(), [&](const CoreArea& a) { return a.contains(core); });
+  }
+
   void core(Core core) {
-    const CoreLoad& load = simulation_.cores[collective_.traffic.id(core)];
     const Svg::Point at = centre(core);
     const double side = pitch_ * 0.45;
-    const std::string colour = load_colour(most_received_ > 0 ? load.receiving / most_received_ : 0);
-    svg_.rectangle(at.x - side / 2, at.y - side / 2, side, side,
-                   {.fill = colour, .stroke = "#444444", .width = 1},
-                   "core " + text_of(core) + ": sends " + whole(load.sending) + ", receives " +
-                       whole(load.receiving) + ", computes " + whole(load.computing) + " cycles");
+    const auto box = [&](std::string_view fill, const std::string& hint) {
+      svg_.rectangle(at.x - side / 2, at.y - side / 2, side, side,
+                     {.fill = fill, .stroke = "#444444", .width = 1}, hint);
+    };
+    if (is_faulty(core)) {
+      box(kFaulty, "core " + text_of(core) + ": faulty");
+    } else if (area_.contains(core)) {
+      const CoreLoad& load = simulation_.cores[collective_.traffic.id(core)];
+      box(load_colour(most_received_ > 0 ? load.receiving / most_received_ : 0),
+          "core " + text_of(core) + ": sends " + whole(load.sending) + ", receives " + whole(load.receiving) +
+              ", computes " + whole(load.computing) + " cycles");
+    }
   }
 
   /// From the sender to each receiver, over the cores between.
@@ -154,7 +213,9 @@ class CollectivePicture {
 
   const Collective& collective_;
   const Simulation& simulation_;
+  const std::span<const CoreArea> faults_;
   const CoreArea& area_;
+  const CoreArea shown_;
   double pitch_, arches_;
   Svg svg_;
   double most_received_ = 0;
@@ -163,7 +224,8 @@ class CollectivePicture {
 
 }  // namespace
 
-std::string collective_svg(const Collective& collective, const Simulation& simulation) {
+std::string collective_svg(const Collective& collective, const Simulation& simulation,
+                           std::span<const CoreArea> faults) {
   const CoreArea& area = collective.request.area;
   if (area.rows > kMostCores || area.columns > kMostCores || area.cores() > kMostCores)
     throw UserError("picture: expected at most 4096 cores, got " + text_of(area));
@@ -176,7 +238,7 @@ std::string collective_svg(const Collective& collective, const Simulation& simul
   if (simulation.cores.size() != cores || simulation.links.size() != 4 * cores ||
       simulation.finished.size() != traffic.size())
     throw UserError("picture: expected the simulation of this collective");
-  return CollectivePicture(collective, simulation).draw();
+  return CollectivePicture(collective, simulation, faults).draw();
 }
 
 }  // namespace wafer::inline v0

@@ -15,8 +15,12 @@ namespace wafer::inline v0 {
 namespace {
 
 constexpr std::size_t kMost = 20'000;
-constexpr double kLeft = 20, kTop = 56, kSide = 900, kBottom = 20;
+constexpr double kLeft = 20, kTop = 78, kSide = 900, kBottom = 20;
+constexpr double kLeastWidth = 640;     // of the words at the top
 constexpr double kRoomForLetter = 6.5;  // pixels
+constexpr std::string_view kFaulty = "#222222";
+constexpr Svg::Style kConnection{.stroke = "#1f4e9b", .width = 1.5, .opacity = 0.6};
+constexpr double kLightest = 0.04, kDarkest = 0.62;  // loads that leave names readable
 
 std::string decimal(double value, int places) {
   if (!(value < 1e15)) {  // more digits than a number has
@@ -46,6 +50,40 @@ void check(const FloorRequest& request, const FloorPlan& plan, std::span<const s
   plan.verify(request);
 }
 
+double time_of(const FloorRequest& request, const FloorPlan& plan, std::size_t kernel) {
+  return request.kernels[kernel].shapes[static_cast<std::size_t>(plan.kernels[kernel].shape)].time;
+}
+
+/// A kernel's share of the longest time.
+double share_of(const FloorRequest& request, const FloorPlan& plan, std::size_t kernel) {
+  return plan.time > 0 ? time_of(request, plan, kernel) / plan.time : 0;
+}
+
+/// From the least share of any kernel to all: balanced plans would be of one shade otherwise.
+std::string shade_of(double share, double least) {
+  const double part = least < 1 ? (share - least) / (1 - least) : 1;
+  return load_colour(kLightest + (kDarkest - kLightest) * part);
+}
+
+void draw_legend(Svg& svg, const FloorRequest& request, double least) {
+  constexpr double kBase = 62;
+  const std::string from = decimal(least * 100, 1) + " %";
+  svg.text(kLeft, kBase, from);
+  double x = kLeft + kRoomForLetter * static_cast<double>(from.size()) + 8;
+  x = draw_loads(svg, x, kBase - 10, kLightest, kDarkest);
+  const std::string to = "100 % of the longest time";
+  svg.text(x, kBase, to);
+  x += kRoomForLetter * static_cast<double>(to.size()) + 10;
+  if (!request.faulty.empty()) {
+    svg.rectangle(x, kBase - 10, 16, 12, {.fill = kFaulty});
+    svg.text(x + 22, kBase, "faulty");
+    x += 80;
+  }
+  if (request.connections.empty()) return;
+  svg.line(x, kBase - 4, x + 16, kBase - 4, kConnection);
+  svg.text(x + 22, kBase, "connection");
+}
+
 }  // namespace
 
 std::string floorplan_svg(const FloorRequest& request, const FloorPlan& plan,
@@ -55,7 +93,7 @@ std::string floorplan_svg(const FloorRequest& request, const FloorPlan& plan,
   const double scale = kSide / longest;
   const auto x = [&](double column) { return kLeft + column * scale; };
   const auto y = [&](double row) { return kTop + row * scale; };
-  Svg svg(kLeft * 2 + static_cast<double>(request.columns) * scale,
+  Svg svg(kLeft * 2 + std::max(kLeastWidth, static_cast<double>(request.columns) * scale),
           kTop + static_cast<double>(request.rows) * scale + kBottom);
   svg.text(kLeft, 22,
            std::to_string(request.kernels.size()) + " kernels on " + std::to_string(request.rows) + " x " +
@@ -72,32 +110,46 @@ std::string floorplan_svg(const FloorRequest& request, const FloorPlan& plan,
     svg.rectangle(x(static_cast<double>(r.column)), y(static_cast<double>(r.row)),
                   static_cast<double>(r.width) * scale, static_cast<double>(r.height) * scale, style, hint);
   };
-  for (const FloorRectangle& fault : request.faulty) draw(fault, {.fill = "#222222"}, "faulty cores");
+  for (const FloorRectangle& fault : request.faulty) draw(fault, {.fill = kFaulty}, "faulty cores");
   const auto middle = [&](std::size_t k) {
     const FloorRectangle& p = plan.kernels[k].place;
     return Svg::Point{x(static_cast<double>(p.column) + static_cast<double>(p.width) / 2),
                       y(static_cast<double>(p.row) + static_cast<double>(p.height) / 2)};
   };
+  double least = 1;
+  for (std::size_t k = 0; k < plan.kernels.size(); ++k) least = std::min(least, share_of(request, plan, k));
+  draw_legend(svg, request, least);
+  const auto name_of = [&](std::size_t k) {
+    return names.empty() ? "kernel " + std::to_string(k) : names[k];
+  };
   for (std::size_t k = 0; k < plan.kernels.size(); ++k) {
     const FloorPlan::Kernel& kernel = plan.kernels[k];
-    const double time = request.kernels[k].shapes[static_cast<std::size_t>(kernel.shape)].time;
-    const double share = plan.time > 0 ? time / plan.time : 0;
-    const std::string name = names.empty() ? "kernel " + std::to_string(k) : names[k];
-    draw(kernel.place, {.fill = load_colour(0.15 + 0.45 * share), .stroke = "#222222", .width = 0.7},
-         name + ": " + std::to_string(kernel.place.height) + " x " + std::to_string(kernel.place.width) +
-             " cores" + (kernel.turned ? ", turned" : "") + ", modelled time " + decimal(time, 1) + ", " +
-             decimal(share * 100, 1) + " % of the slowest");
-    const double width = static_cast<double>(kernel.place.width) * scale,
-                 height = static_cast<double>(kernel.place.height) * scale,
-                 needed = kRoomForLetter * static_cast<double>(name.size());
-    if (std::max(width, height) < needed || std::min(width, height) < 12) continue;
-    svg.text(middle(k).x, middle(k).y + (width < needed ? 0 : 4), name,
-             {.size = 11, .anchor = Svg::Anchor::middle, .turn = width < needed ? -90.0 : 0.0});
+    const double share = share_of(request, plan, k);
+    draw(kernel.place, {.fill = shade_of(share, least), .stroke = "#222222", .width = 0.7},
+         name_of(k) + ": " + std::to_string(kernel.place.height) + " x " +
+             std::to_string(kernel.place.width) + " cores" + (kernel.turned ? ", turned" : "") +
+             ", modelled time " + decimal(time_of(request, plan, k), 1) + ", " + decimal(share * 100, 1) +
+             " % of the slowest");
   }
   for (const FloorConnection& c : request.connections) {
     const Svg::Point from = middle(static_cast<std::size_t>(c.from)),
                      to = middle(static_cast<std::size_t>(c.to));
-    svg.line(from.x, from.y, to.x, to.y, {.stroke = "#1f4e9b", .width = 1.5, .opacity = 0.6});
+    svg.line(from.x, from.y, to.x, to.y, kConnection);
+  }
+  for (std::size_t k = 0; k < plan.kernels.size(); ++k) {
+    const std::string name = name_of(k);
+    const double width = static_cast<double>(plan.kernels[k].place.width) * scale,
+                 height = static_cast<double>(plan.kernels[k].place.height) * scale,
+                 needed = kRoomForLetter * static_cast<double>(name.size());
+    if (std::max(width, height) < needed || std::min(width, height) < 12) continue;
+    const bool upright = width < needed;
+    // On a ground of the kernel's own shade, which ends the connections beside the name.
+    const Svg::Point at = middle(k);
+    const double wide = upright ? 12 : needed, high = upright ? needed : 12;
+    svg.rectangle(at.x - wide / 2, at.y - high / 2, wide, high,
+                  {.fill = shade_of(share_of(request, plan, k), least)});
+    svg.text(at.x + (upright ? 4 : 0), at.y + (upright ? 0 : 4), name,
+             {.size = 11, .anchor = Svg::Anchor::middle, .turn = upright ? -90.0 : 0.0});
   }
   return svg.document();
 }

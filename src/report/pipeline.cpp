@@ -42,6 +42,18 @@ std::vector<PipelineEvent> events_in(const PipelineSchedule& schedule, const Gan
   return events;
 }
 
+/// Each later chunk of a lane paler, down to kPalest.
+double strength(Index chunk, Index chunks) {
+  constexpr double kPalest = 0.3;
+  return 1 - (1 - kPalest) * static_cast<double>(chunk) / static_cast<double>(std::max<Index>(chunks - 1, 2));
+}
+
+/// Of each lane; part k is chunk k / lanes of its lane, whether the model goes down the lanes only or up
+/// again.
+Index chunks_of(const PipelineSchedule& schedule) {
+  return schedule.request.parts() / std::max<Index>(1, static_cast<Index>(schedule.lanes.size()));
+}
+
 void draw_head(Svg& svg, const PipelineSchedule& schedule, const std::array<bool, kLooks.size()>& used) {
   const PipelineRequest& r = schedule.request;
   svg.text(kLeft, 20,
@@ -58,6 +70,8 @@ void draw_head(Svg& svg, const PipelineSchedule& schedule, const std::array<bool
     svg.text(x + 17, 43, look.name);
     x += 130;
   }
+  const Index chunks = chunks_of(schedule);
+  if (chunks > 1) svg.text(x, 43, "paler: later of " + std::to_string(chunks) + " chunks on a lane");
 }
 
 void draw_cycles(Svg& svg, const GanttWindow& window, double scale, double bottom) {
@@ -98,17 +112,19 @@ std::string gantt_svg(const PipelineSchedule& schedule, GanttWindow window) {
   draw_head(svg, schedule, used);
   for (std::size_t l = 0; l < schedule.lanes.size(); ++l) draw_lane(svg, schedule, l, right);
   draw_cycles(svg, window, scale, bottom);
+  const Index chunks = chunks_of(schedule);
   for (const PipelineEvent& e : events) {
     const double from = static_cast<double>(std::max(e.start, window.from) - window.from) * scale;
     const double to = static_cast<double>(std::min(e.end, window.to) - window.from) * scale;
     const double y = kTop + kRow * static_cast<double>(e.lane);
     const Look& look = kLooks[static_cast<std::size_t>(e.work)];
-    const bool first_chunk = e.part == schedule.part_of(e.lane, 0);
+    const Index chunk = e.part / static_cast<Index>(schedule.lanes.size());
     const std::string number = std::to_string(e.micro_batch);
     svg.rectangle(kLeft + from, y, to - from, kBox,
-                  {.fill = look.colour, .stroke = "white", .width = 0.5, .opacity = first_chunk ? 1 : 0.62},
+                  {.fill = look.colour, .stroke = "white", .width = 0.5, .opacity = strength(chunk, chunks)},
                   std::string(look.name) + " of micro-batch " + number + ", part " + std::to_string(e.part) +
-                      ", cycles " + std::to_string(e.start) + " to " + std::to_string(e.end));
+                      ", chunk " + std::to_string(chunk) + ", cycles " + std::to_string(e.start) + " to " +
+                      std::to_string(e.end));
     if (to - from > kRoomForNumber * static_cast<double>(number.size()) + 2)
       svg.text(kLeft + (from + to) / 2, y + 13, number, {.size = 10, .anchor = Svg::Anchor::middle});
   }

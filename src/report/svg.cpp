@@ -142,6 +142,16 @@ std::string load_colour(double load) {
   return colour;
 }
 
+double draw_loads(Svg& svg, double x, double y, double from, double to) {
+  constexpr int kPieces = 6;
+  constexpr double kSide = 12;
+  for (int i = 0; i < kPieces; ++i) {
+    const std::string colour = load_colour(from + (to - from) * i / (kPieces - 1));
+    svg.rectangle(x + kSide * i, y, kSide, kSide, {.fill = colour, .stroke = "#bbbbbb", .width = 0.5});
+  }
+  return x + kSide * kPieces + 6;
+}
+
 Index mark_distance(Index extent, Index marks) {
   Index distance = 1;
   constexpr std::array<Index, 3> steps{2, 5, 10};

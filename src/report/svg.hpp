@@ -63,6 +63,10 @@ std::string_view kind_colour(Index k);
 /// White to dark red for a load of 0 to 1; what lies outside is drawn as the nearer end.
 std::string load_colour(double load);
 
+/// For legends: a strip of the colours from load `from` to load `to`, its upper left corner here. Gives the x
+/// of what stands beside it.
+double draw_loads(Svg& svg, double x, double y, double from = 0, double to = 1);
+
 /// Distance of the marks of an axis of this extent, at most `marks` (> 0) of them after the first: 1, 2 or 5
 /// times a power of ten, at least 1.
 Index mark_distance(Index extent, Index marks);

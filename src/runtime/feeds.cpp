@@ -1,5 +1,6 @@
 // SPDX-FileCopyrightText: The wafer authors
 // SPDX-License-Identifier: Apache-2.0
+#include "core/step_name.hpp"
 #include "runtime/names.hpp"
 #include "runtime/session_state.hpp"
 
@@ -48,14 +49,21 @@ class FeedTaker {
 
  private:
   [[noreturn]] void fail(const std::string& name, const std::string& expected, const std::string& got) const {
-    throw RunError("step '" + program_.name + "', input '" + name + "': expected " + expected + ", got " +
-                   got);
+    fail_at("input '" + name + "'", expected, got);
+  }
+  [[noreturn]] void fail_at(const std::string& feed, const std::string& expected,
+                            const std::string& got) const {
+    const std::string step = program_.name.empty() ? "" : step_text(program_.name) + ", ";
+    throw RunError(step + feed + ": expected " + expected + ", got " + got);
   }
 
   void assign(const Feed& feed) {
     int input = feed.handle.index;
-    if (feed.handle.executable) {
-      if (feed.handle.executable != &data_) fail("", "a handle of this session's executable", "another's");
+    if (feed.handle.executable || !feed.name.data()) {
+      if (feed.handle.executable != &data_) {
+        fail_at("a feed by handle", "a handle of this session's executable",
+                feed.handle.executable ? "another's" : "an empty one");
+      }
     } else {
       const auto at = std::find(state_.inputs.begin(), state_.inputs.end(), feed.name);
       input = at == state_.inputs.end() ? -1 : static_cast<int>(at - state_.inputs.begin());

@@ -1,5 +1,6 @@
 // SPDX-FileCopyrightText: The wafer authors
 // SPDX-License-Identifier: Apache-2.0
+#include "core/step_name.hpp"
 #include "runtime/names.hpp"
 #include "runtime/session_state.hpp"
 
@@ -50,9 +51,9 @@ FetchedTensor Result::operator[](std::string_view name) const {
     throw RunError("result '" + std::string(name) + "': expected one of a step, got an empty handle");
   if (generation_ != state_->generation) {
     throw RunError("result '" + std::string(name) +
-                   "': expected one of the session's last step, got one of step '" +
-                   state_->data->programs[program_].name +
-                   "' that is stale: another step has begun since (one that throws counts too)");
+                   "': expected one of the session's last step, got one of " +
+                   step_text(state_->data->programs[program_].name) +
+                   " that is stale: another step has begun since (one that throws counts too)");
   }
   const ExecutableData& data = *state_->data;
   for (const FetchRecord& fetch : data.programs[program_].fetches) {
@@ -65,9 +66,9 @@ FetchedTensor Result::operator[](std::string_view name) const {
     const Shape shape(std::span<const Index>(extents.data(), static_cast<std::size_t>(buffer.rank)));
     return FetchedTensor(state_->run.dram.data() + buffer.offset, {buffer.dtype, shape}, fetch.name);
   }
-  throw RunError("result '" + std::string(name) + "': expected what step '" + data.programs[program_].name +
-                 "' fetches, " + one_of(data.programs[program_].fetches, &FetchRecord::name) +
-                 ", got another name");
+  throw RunError("result '" + std::string(name) + "': expected what " +
+                 step_text(data.programs[program_].name) + " fetches, " +
+                 one_of(data.programs[program_].fetches, &FetchRecord::name) + ", got another name");
 }
 
 Session::Session(Executable executable, SessionOptions options)

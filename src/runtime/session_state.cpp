@@ -111,6 +111,10 @@ std::size_t SessionState::program_index(std::string_view name) const {
   for (std::size_t i = 0; i < data->programs.size(); ++i) {
     if (data->programs[i].name == name) return i;
   }
+  if (data->programs.size() == 1 && data->programs.front().name.empty()) {
+    throw RunError("step '" + std::string(name) +
+                   "': expected a call without a name, since this executable's only step has none, got one");
+  }
   throw RunError("step '" + std::string(name) + "': expected " +
                  one_of(data->programs, &ProgramRecord::name) + ", got another name");
 }

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/worker.hpp"
 
+#include "core/step_name.hpp"
+
 #include <wafer/error.hpp>
 
 #include <algorithm>
@@ -79,7 +81,7 @@ void Executor::Worker::run() {
     if (!alone) slot_.ticket.publish(ticket);
     try {
       if (ticket < numbers.fallible && executor_.stop_.stop_requested())
-        throw RunError("step '" + executor_.program_->name + "': cancelled by its stop token");
+        throw RunError(step_text(executor_.program_->name) + ": cancelled by its stop token");
       const Claim claim = locate(ticket);
       const ActionRecord& action = executor_.program_->actions[claim.action];
       const Place place = executor_.place_of(action, claim.instance, claim.micro_batch);

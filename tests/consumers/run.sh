@@ -45,6 +45,18 @@ refused() {
   grep -qF -- "$text" <<<"$log" || { printf 'expected: %s\ngot:\n%s\n' "$text" "$log"; return 1; }
 }
 
+# lacks MEMBER COMPILER...: an op without this member is one error, which says what it should be
+lacks() {
+  local member=$1 log; shift
+  { sed "s/ $member(/ other_$member(/" "$here/own_op/clip.hpp"
+    echo 'wafer::Tensor clip(wafer::Tensor x) { return x | own::Clip{}; }'; } >"$work/lacks_$member.cpp"
+  if log=$("$@" -std=c++20 -fsyntax-only "${cflags[@]}" "$work/lacks_$member.cpp" 2>&1); then
+    echo "this should have failed"
+    return 1
+  fi
+  [ "$(grep -c 'error: ' <<<"$log")" = 1 ] && grep -q "error: .*an op has .* $member(" <<<"$log" || { printf '%s\n' "$log"; return 1; }
+}
+
 # asks_for SYMBOL COMPILE_COMMAND...: the object leaves SYMBOL to the linker
 asks_for() {
   local symbol=$1; shift
@@ -137,6 +149,11 @@ for compiler in g++ clang++; do
   done
   expect "C++17 in the host is refused, $compiler" refused "wafer needs C++20" \
     "${build[@]}" -std=c++17 "${cflags[@]}" "${libs[@]}"
+done
+
+for compiler in g++ clang++; do
+  command -v $compiler >/dev/null || { skip "an op that lacks a member, $compiler" "no $compiler"; continue; }
+  for member in attributes infer axes run; do expect "an op without $member, $compiler" lacks $member $compiler; done
 done
 
 # What would be fed transposed, with gaps, or not at all says so when compiling.

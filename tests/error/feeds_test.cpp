@@ -147,7 +147,8 @@ TEST_CASE("handles of another executable are refused") {
   const auto feeds = [](const Session& of) {
     return std::vector<Feed>{{of.bind("x"), features()}, {of.bind("label"), labels()}};
   };
-  expect_message<RunError>([&] { session.step("train", feeds(other)); }, {"handle", "another"});
+  CHECK(message_of<RunError>([&] { session.step("train", feeds(other)); }) ==
+        "step 'train', a feed by handle: expected a handle of this session's executable, got another's");
   expect_message<RunError>([&] { session.step(other.bind_step("train"), feeds(session)); },
                            {"handle", "another"});
   expect_message<RunError>([&] { session.step(StepHandle{}, feeds(session)); }, {"handle", "empty"});
@@ -155,7 +156,12 @@ TEST_CASE("handles of another executable are refused") {
       [&] {
         session.step("train", {{InputHandle{}, features()}, {"label", labels()}});
       },
-      {"input of this step"});
+      {"a feed by handle: expected a handle of this session's executable, got an empty one"});
+  expect_message<RunError>(
+      [&] {
+        session.step("train", {{"", features()}, {"label", labels()}});
+      },
+      {"input '': expected an input of this step"});
   expect_message<RunError>([&] { session.bind("y"); }, {"'y'", "one of 'x', 'label'"});
   expect_message<RunError>([&] { session.bind_step("test"); }, {"'test'", "'train'"});
   unharmed.check();
@@ -221,6 +227,32 @@ TEST_CASE("of many names a message lists the first few") {
   const Result result = session.step({{"x", one}});
   expect_message<RunError>([&] { result["y"]; }, {"one of 'y0', 'y1'", "'y7', and 3 more"});
   expect_message<RunError>([&] { session.get("w"); }, {"none, since there are none"});
+}
+
+TEST_CASE("a step without a name is spoken of as the step") {
+  const Network n;
+  Session session{compile(fetch("logits", n.logits), Fabric::host())};
+  CHECK(message_of<RunError>([&] {
+          session.step("train", {{"x", features()}});
+        }) ==
+        "step 'train': expected a call without a name, since this executable's only step has none, got one");
+  CHECK(message_of<RunError>([&] { session.step({}); }) == "input 'x': expected a feed, got none");
+  const Result result = session.step({{"x", features()}});
+  CHECK(message_of<RunError>([&] { result["loss"]; }) ==
+        "result 'loss': expected what the step fetches, one of 'logits', got another name");
+  session.step({{"x", features()}});
+  expect_message<RunError>([&] { result["logits"]; }, {"got one of the step that is stale"});
+  std::stop_source source;
+  source.request_stop();
+  CHECK(message_of<RunError>([&] {
+          session.step({{"x", features()}}, source.get_token());
+        }) == "the step: cancelled by its stop token");
+  Request unnamed;
+  unnamed.fetches.push_back({"", n.logits});
+  CHECK(message_of<UserError>([&] { compile(unnamed, Fabric::host()); }) ==
+        "expected a name for each fetch, got none");
+  CHECK(message_of<UserError>([&] { compile(minimize(sum(n.x), SGD{}), Fabric::host()); }) ==
+        "minimize: expected a loss that depends on parameters, got one that does not");
 }
 
 TEST_CASE("a cancelled step is named") {

@@ -6,6 +6,7 @@
 #include <wafer/error.hpp>
 #include <wafer/testing/hooks.hpp>
 
+#include <algorithm>
 #include <atomic>
 #include <cfenv>
 #include <cmath>
@@ -165,7 +166,7 @@ TEST_CASE("micro-batches and cuts cannot be seen in the bits, whatever the batch
   }
 }
 
-// The mean over no rows is 0/0, as everywhere; so are weights after such a step, which a host must not make.
+// The mean over no rows is 0/0, as everywhere. Gradients of weights are sums over no rows, and so 0.
 TEST_CASE("a batch of no rows gives a loss that is not a number") {
   const Watchdog watchdog("empty batches", 60);
   for (const Layout& layout :
@@ -181,6 +182,10 @@ TEST_CASE("a batch of no rows gives a loss that is not a number") {
     CHECK(variables(session) == before);
     CHECK(eval(session, Rows{})["loss"].scalar() > 0);
     CHECK(std::isnan(train(session, Rows(0))["loss"].scalar()));
+    CHECK(session.steps() == 1);
+    for (const std::vector<float>& values : variables(session))
+      CHECK(std::all_of(values.begin(), values.end(), [](float value) { return std::isfinite(value); }));
+    CHECK(train(session, Rows{})["loss"].scalar() > 0);
   }
 }
 

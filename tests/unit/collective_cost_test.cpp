@@ -162,3 +162,16 @@ TEST_CASE("collective cost: bounds, and bad input") {
   CHECK_THROWS_AS(modelled_cycles(request_of(CollectiveKind::reduce, {0, 0, 0, 4}, 1), {}, machine),
                   UserError);
 }
+
+TEST_CASE("collective cost: what cannot be built has no cost") {
+  Machine machine = Machine::mesh(4, 4);
+  const CollectiveRequest odd = request_of(CollectiveKind::all_reduce, {0, 0, 3, 3}, 8);
+  CHECK_THROWS_WITH(modelled_cycles(odd, {Algorithm::rings}, machine),
+                    "all_reduce: no way to do it by rings on 3 x 3 cores at (0, 0) (needs an even side)");
+  machine.faults = {{1, 2, 1, 1}};
+  const std::string faulty = "all_reduce: core (1, 2) of its area is faulty";
+  CHECK_THROWS_WITH(choose_method(odd, machine), faulty);
+  CHECK_THROWS_WITH(modelled_cycles(odd, {Algorithm::buckets}, machine), faulty);
+  CHECK_THROWS_WITH(modelled_bound(odd, machine), faulty);
+  CHECK_NOTHROW(choose_method(request_of(CollectiveKind::all_reduce, {2, 0, 2, 4}, 8), machine));
+}

@@ -35,15 +35,35 @@ TEST_CASE("collective picture: cores, links with their load, and messages of a l
   const std::string line = picture(reduce_on(1, 5));
   CHECK_THAT(line, ContainsSubstring("reduce of 16 wavelets on 1 x 5 cores at (0, 0) by chain") &&
                        ContainsSubstring("modelled: 40 cycles, 4 messages, busiest link 16 wavelets"));
-  CHECK(count(line, "<rect") == 1 + 5);
-  CHECK(count(line, "<line") == 8);
-  CHECK(count(line, "<polyline") == 4);
+  CHECK(count(line, "<rect") == 1 + 6 + 5);  // with those of the legend
+  CHECK(count(line, "<line") == 3 + 8);
+  CHECK(count(line, "<polyline") == 1 + 4);
+  CHECK_THAT(line, ContainsSubstring("receives 0 to 16 cycles") && ContainsSubstring("to 16 wavelets"));
   CHECK_THAT(line, ContainsSubstring("(0, 3) to (0, 2): 16 wavelets in 1 messages"));
   const std::string mesh = picture(reduce_on(3, 4));
-  CHECK(count(mesh, "<rect") == 1 + 12);
-  CHECK(count(mesh, "<line") == 2 * (3 * 3 + 2 * 4));
+  CHECK(count(mesh, "<rect") == 1 + 6 + 12);
+  CHECK(count(mesh, "<line") == 3 + 2 * (3 * 3 + 2 * 4));
   CHECK(count(mesh, "<polyline") == 0);
   CHECK(mesh == picture(reduce_on(3, 4)));
+}
+
+TEST_CASE("collective picture: faulty cores in the area and next to it") {
+  Machine machine = Machine::mesh(6, 6);
+  machine.faults = {{1, 1, 1, 2}, {5, 5, 1, 1}};
+  CollectiveRequest request;
+  request.area = {2, 1, 2, 2};
+  request.root = {2, 1};
+  const Collective reduce = build(request, {}, machine);
+  const Simulation simulation = simulate(reduce.traffic, machine);
+  const std::string beside = collective_svg(reduce, simulation, machine.faults);
+  CHECK_THAT(beside, ContainsSubstring("core (1, 1): faulty") && ContainsSubstring("core (1, 2): faulty") &&
+                         !ContainsSubstring("core (5, 5)"));
+  CHECK(count(beside, "<rect") == 1 + 7 + 4 + 2);
+  CHECK_THAT(collective_svg(reduce, simulation), !ContainsSubstring("faulty"));
+  // A send passes beside a fault of its rectangle.
+  const Collective send = build(send_request({0, 0}, {2, 3}, 8), {Algorithm::direct}, machine);
+  const std::string within = collective_svg(send, simulate(send.traffic, machine), machine.faults);
+  CHECK_THAT(within, ContainsSubstring("core (1, 2): faulty"));
 }
 
 TEST_CASE("collective picture: too large, or another's simulation") {

@@ -228,9 +228,15 @@ TEST_CASE("collectives: bad input names the culprit") {
   CHECK_THROWS_WITH(
       build(request_of(CollectiveKind::broadcast, {0, 0, 1, 4}, 8, {}), {Algorithm::ring}, machine),
       ContainsSubstring("no way to do it by ring"));
-  CHECK_THROWS_AS(
+  CHECK_THROWS_WITH(
       build(request_of(CollectiveKind::all_reduce, {0, 0, 3, 3}, 8, {}), {Algorithm::rings}, machine),
-      CompileError);
+      "all_reduce: no way to do it by rings on 3 x 3 cores at (0, 0) (needs an even side)");
+  CHECK_THROWS_WITH(
+      build(request_of(CollectiveKind::all_reduce, {0, 0, 1, 3}, 8, {}), {Algorithm::rings}, machine),
+      "all_reduce: no way to do it by rings on 1 x 3 cores at (0, 0)");
+  CHECK_THROWS_WITH(
+      build(request_of(CollectiveKind::reduce_scatter, {0, 0, 3, 3}, 8, {}), {Algorithm::rings}, machine),
+      "reduce_scatter: no way to do it by rings on 3 x 3 cores at (0, 0)");
   CHECK_THROWS_WITH(build(send_request({1, 1}, {1, 1}, 8), {Algorithm::direct}, machine),
                     ContainsSubstring("expected another core than (1, 1)"));
   CHECK_THROWS_AS(send_request({-1, 0}, {0, 0}, 1), UserError);
@@ -241,6 +247,9 @@ TEST_CASE("collectives: bad input names the culprit") {
       ContainsSubstring("core (2, 1) of its area is faulty"));
   CHECK_NOTHROW(
       build(request_of(CollectiveKind::broadcast, {0, 0, 2, 4}, 8, {}), {Algorithm::flood}, broken));
+  CHECK_THROWS_WITH(
+      build(request_of(CollectiveKind::broadcast, {0, 0, 4, 4}, 8, {}), {Algorithm::flood}, broken),
+      "broadcast: core (2, 1) of its area is faulty");
   // What cannot be built has no cycles either.
   const CollectiveRequest sum = request_of(CollectiveKind::reduce, {1, 0, 3, 2}, 8, {1, 0});
   CHECK_THROWS_AS(modelled_cycles(sum, {Algorithm::flood}, machine), CompileError);
@@ -259,6 +268,25 @@ TEST_CASE("collectives: bad input names the culprit") {
   CHECK_THROWS_AS(piece_of(request_of(CollectiveKind::scatter, {0, 0, 0, 0}, 8, {}), {0, 0}), UserError);
   // Sizes whose sum of wavelets would leave 63 bits.
   CHECK_THROWS_AS(Traffic(1, 2).add({0, 0, INT64_MAX, 1}, {}, {}, {}), UserError);
+}
+
+TEST_CASE("collectives: a send meets the faults of its route alone") {
+  Machine machine = Machine::mesh(5, 8);
+  machine.faults = {{2, 2, 1, 1}};
+  const CollectiveRequest beside = send_request({0, 0}, {3, 6}, 4);  // along row 0, then down column 6
+  CHECK_NOTHROW(build(beside, {Algorithm::direct}, machine).verify(machine));
+  CHECK(modelled_cycles(beside, {Algorithm::direct}, machine) == 4 + 9 + 5);  // wavelets, hops, two ramps
+  const std::string faulty = "send: core (2, 2) of its route is faulty";
+  for (const auto& [from, to] : {std::pair<Core, Core>{{2, 5}, {4, 0}}, {{4, 5}, {0, 2}}, {{2, 2}, {0, 0}}})
+    CHECK_THROWS_WITH(build(send_request(from, to, 4), {Algorithm::direct}, machine), faulty);
+}
+
+TEST_CASE("collectives: a send takes as long as its route, whatever its area") {
+  const Machine machine = Machine::mesh(8, 8);
+  CollectiveRequest wide = send_request({1, 1}, {2, 3}, 4);
+  CHECK(modelled_cycles(wide, {Algorithm::direct}, machine) == 4 + 3 + 5);
+  wide.area = {0, 0, 8, 8};
+  CHECK(modelled_cycles(wide, {Algorithm::direct}, machine) == 4 + 3 + 5);
 }
 
 TEST_CASE("collectives: dump") {

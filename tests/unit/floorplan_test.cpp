@@ -254,18 +254,27 @@ TEST_CASE("floor plan: what cannot fit is named") {
     return message_of<CompileError>([&] { plan_floor(request); });
   };
   const FloorKernel fine = kernel({{1, 1, 1, 9}});
-  CHECK_THAT(message(mesh(4, 4, {fine, kernel({{5, 1, 1, 0}, {1, 6, 1, 0}})})),
-             ContainsSubstring("kernel 1: none of its 2 shapes fits in 4 x 4"));
-  CHECK_THAT(message(mesh(4, 4, {fine, kernel({})})), ContainsSubstring("kernel 1: none of its 0 shapes"));
+  CHECK(message(mesh(4, 4, {fine, kernel({{5, 1, 1, 0}, {1, 6, 1, 0}})})) ==
+        "floor plan: kernel 1: none of its 2 shapes fits in 4 x 4 cores");
+  CHECK(message_of<UserError>([&] {
+          plan_floor(mesh(4, 4, {fine, kernel({})}));
+        }) == "floor plan: kernel 1: expected at least one shape, got none");
   CHECK_THAT(message(mesh(2, 2, std::vector<FloorKernel>(5, fine))),
              ContainsSubstring("at least 5 cores, 4 work"));
   FloorRequest request = mesh(4, 4, {fine});
   request.memory_limit = 8;
-  CHECK_THAT(message(request), ContainsSubstring("kernel 0"));
+  CHECK(message(request) ==
+        "floor plan: kernel 0: its one shape does not fit in the memory limit of 8 (the least is 9)");
   request.memory_limit = 9;
   CHECK(planned(request).time == 1);
   request.most_time = 0.5;
-  CHECK_THAT(message(request), ContainsSubstring("kernel 0"));
+  CHECK(message(request) ==
+        "floor plan: kernel 0: its one shape does not fit in the longest time of 0.5 (the fastest takes 1)");
+  // Each limit is kept by a shape, but all by none.
+  request.kernels = {kernel({{1, 1, 1, 9}, {1, 1, 0.25, 10}})};
+  CHECK(message(request) ==
+        "floor plan: kernel 0: none of its 2 shapes fits in 4 x 4 cores, the memory "
+        "limit of 9, the longest time of 0.5 at once");
   request = mesh(1, 1, {fine});
   request.faulty = {{0, 0, 1, 1}};
   CHECK_THAT(message(request), ContainsSubstring("1 cores, 0 work"));
@@ -372,7 +381,21 @@ TEST_CASE("floor plan: its picture shows kernels, faults and utilisation") {
   const std::string svg = floorplan_svg(request, plan, names);
   CHECK_THAT(svg, ContainsSubstring("utilisation 100.0 %") && ContainsSubstring("faulty cores") &&
                       ContainsSubstring("first&lt;: 2 x 5 cores") && ContainsSubstring("modelled"));
+  // No line is drawn after the first name.
+  const std::size_t name = svg.find(">first&lt;</text>"), line = svg.rfind("<line");
+  REQUIRE(name != svg.npos);
+  CHECK(line < name);
   CHECK_THROWS_AS(floorplan_svg(request, FloorPlan{}), UserError);
+}
+
+TEST_CASE("floor plan: its picture's shades go from the least share of the longest time to all of it") {
+  FloorRequest request = mesh(1, 2, {kernel({{1, 1, 9, 0}}), kernel({{1, 1, 10, 0}})});
+  const std::string svg = floorplan_svg(request, planned(request));
+  CHECK_THAT(svg, ContainsSubstring(">90.0 %</text>") && ContainsSubstring(">100 % of the longest time<"));
+  // White to the colour of a load of 0.5 to dark red: loads of 0.04 and of 0.62.
+  CHECK_THAT(
+      svg, ContainsSubstring("fill=\"#fff3f1\" stroke=\"#222222\" stroke-width=\"0.7\"><title>kernel 0") &&
+               ContainsSubstring("fill=\"#e3513b\" stroke=\"#222222\" stroke-width=\"0.7\"><title>kernel 1"));
 }
 
 TEST_CASE("floor plan: random changes are the same ones with every compiler") {

@@ -321,6 +321,13 @@ TEST_CASE("packer: its picture shows buffers, padding and both lines") {
   const std::string svg = packing_svg(buffers, p);
   CHECK_THAT(svg, ContainsSubstring("2 buffers, height 164 bytes, max-live bound 164 (proved lowest)") &&
                       ContainsSubstring("buffer 1: 50 bytes at") && ContainsSubstring("(padding)"));
+  CHECK_THAT(svg, ContainsSubstring(">4</text>") && ContainsSubstring("so no packing is lower") &&
+                      !ContainsSubstring("(given)"));
+  buffers[0].offset = 64;
+  CHECK_THAT(packing_svg(buffers, pack(buffers)), ContainsSubstring("buffer 0: 100 bytes at 64 (given)"));
+  // Moments whose distance is no number have no marks.
+  std::vector<PackBuffer> eternal{buffer(INT64_MIN, INT64_MAX, 1)};
+  CHECK_THAT(packing_svg(eternal, pack(eternal)), ContainsSubstring("1 bytes at 0"));
   CHECK_THROWS_AS(packing_svg(buffers, Packing{}), UserError);
   CHECK_THAT(packing_svg({}, pack({})), ContainsSubstring("0 buffers"));
 }

@@ -260,6 +260,13 @@ TEST_CASE("pipeline: requests that cannot be planned") {
   CHECK_THROWS_AS(long_one.unroll(), UserError);
 }
 
+TEST_CASE("pipeline: each chunk has a shade of its own") {
+  const std::string svg = gantt_svg(plan_pipeline({PipelineKind::interleaved, 2, 4, 4}));
+  for (const std::string shade : {"0.77", "0.53", "0.3"})
+    CHECK_THAT(svg, ContainsSubstring("opacity=\"" + shade + "\"><title>backward of micro-batch 3, part"));
+  CHECK_THAT(gantt_svg(plan_pipeline({PipelineKind::gpipe, 2, 4})), !ContainsSubstring("paler"));
+}
+
 TEST_CASE("pipeline: a Gantt chart") {
   const PipelineSchedule schedule = plan_pipeline({PipelineKind::zb_v, 2, 4});
   const std::string svg = gantt_svg(schedule);
@@ -272,6 +279,8 @@ TEST_CASE("pipeline: a Gantt chart") {
   CHECK(count("<title>input gradient of micro-batch") == 16);
   CHECK(count("<title>weight gradient of micro-batch 3, part 3") == 1);
   CHECK(count("zb_v: 2 stages, 4 micro-batches; modelled bubble 0 of 24 cycles (0.0 %)") == 1);
+  CHECK(count("paler: later of 2 chunks on a lane") == 1);
+  CHECK(count("opacity=\"0.65\"") == 24);  // the second chunk's
   CHECK(gantt_svg(schedule, {0, 2}).size() < svg.size());
   CHECK_THROWS_AS(gantt_svg(schedule, {5, 5}), UserError);
   CHECK_THROWS_AS(gantt_svg(schedule, {-1, 5}), UserError);

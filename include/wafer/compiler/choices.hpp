@@ -18,8 +18,8 @@ struct Choices {
     Index parts = 1;
   };
   Index micro_batches = 1;
-  Cut batch;                                 ///< the batch axis
-  Cut feature;                               ///< one further factor: the class of dimensions below
+  Cut batch{};                               ///< the batch axis
+  Cut feature{};                             ///< one further factor: the class of dimensions below
   std::uint32_t feature_value = 0xffffffff;  ///< a value of that class, and its dimension
   int feature_dim = 0;
   Index workers = 1;  ///< threads to plan tiles for

@@ -18,8 +18,8 @@ struct KernelShape {
 };
 
 struct FloorKernel {
-  std::vector<KernelShape> shapes;  ///< to choose from, at least one
-  bool may_turn = true;             ///< by 90 degrees: height and width swapped
+  std::vector<KernelShape> shapes{};  ///< to choose from, at least one
+  bool may_turn = true;               ///< by 90 degrees: height and width swapped
 };
 
 /// Data that goes from one kernel to another; its length is the L1 distance of their centres.
@@ -36,13 +36,14 @@ struct FloorRectangle {
 
 struct FloorRequest {
   Index rows = 0, columns = 0;  ///< of the mesh, at most 4096 each
-  std::vector<FloorKernel> kernels;
-  std::vector<FloorConnection> connections;
-  std::vector<FloorRectangle> faulty;  ///< cores that no kernel may use; a faulty row is one of height 1
-  Index memory_limit = 0;              ///< of a core; 0: none
+  std::vector<FloorKernel> kernels{};
+  std::vector<FloorConnection> connections{};
+  std::vector<FloorRectangle> faulty{};  ///< cores that no kernel may use; a faulty row is one of height 1
+  Index memory_limit = 0;                ///< of a core; 0: none
   double time_weight = 1, length_weight = 1;
   double most_time = std::numeric_limits<double>::infinity();  ///< no kernel may be slower
-  /// Limit of the work: about how many combinations of shapes are looked at.
+  /// Limit of the work: about how many combinations of shapes are looked at, 1 to 1.5 ns each. All of it is
+  /// spent where there are connections, some 3 s by default.
   Index effort = 2'000'000'000;
 };
 
@@ -70,11 +71,11 @@ struct FloorPlan {
 inline constexpr std::size_t kMostFloorKernels = 4096;
 
 /// Chooses a shape and a place for each kernel: the best score that it finds, the same on every machine.
-/// Throws UserError for more than kMostFloorKernels, and where the request contradicts itself (sizes that are
-/// not positive, connections or faults that lead nowhere, weights or times that are negative or not finite,
-/// or scores above 1e300), naming the kernel, connection or fault; CompileError where a kernel has no shape
-/// that fits in the mesh, memory and time, where the kernels' smallest areas together exceed the working
-/// cores, and where no legal plan was found.
+/// Throws UserError for more than kMostFloorKernels, and where the request contradicts itself (a kernel
+/// without shapes, sizes that are not positive, connections or faults that lead nowhere, weights or times
+/// that are negative or not finite, or scores above 1e300), naming the kernel, connection or fault;
+/// CompileError where a kernel has no shape that fits in the mesh, memory and time, where the kernels'
+/// smallest areas together exceed the working cores, and where no legal plan was found.
 FloorPlan plan_floor(const FloorRequest& request);
 
 }  // namespace wafer::inline v0

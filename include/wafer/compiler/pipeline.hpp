@@ -18,36 +18,29 @@ enum class PipelineKind : std::uint8_t {
   /// All forward, then all backward (Huang et al., "GPipe", 2019). Bubble (p-1)(F+B+W). Holds m.
   gpipe,
   /// One forward, one backward in turn (Narayanan et al., "PipeDream", 2019). Bubble (p-1)(F+B+W). Stage s
-  /// holds at
-  /// most p-s.
+  /// holds at most p-s.
   one_f_one_b,
   /// 1F1B over `chunks` v parts of the model on each stage, part k on stage k mod p (Narayanan et al.,
   /// "Efficient large-scale language model training", 2021). Bubble (p-1)(F+B+W) of a chunk where p divides
-  /// m: a
-  /// v-th of 1F1B's. A last group of r < p micro-batches stalls: by (v-1)(p-r)(F+B+W) where it is the only
-  /// one, and
-  /// by 2(p-r) F behind others where v = 2 and F = B = W. Stage s holds at most 2(p-1-s) + (v-1)p + 1 chunks.
+  /// m: a v-th of 1F1B's. A last group of r < p micro-batches stalls: by (v-1)(p-r)(F+B+W) where it is the
+  /// only one, and by 2(p-r) F behind others where v = 2 and F = B = W. Stage s holds at most
+  /// 2(p-1-s) + (v-1)p + 1 chunks.
   interleaved,
   /// Weight gradients fill the waits (Qi et al., "Zero bubble pipeline parallelism", 2023). Where W <= F and
-  /// W <= B,
-  /// bubble (p-1)(F+B) - min(m-1, p-1) W: for F = B = W and m >= p, a third of 1F1B's. Holds
-  /// at most p.
+  /// W <= B, bubble (p-1)(F+B) - min(m-1, p-1) W: for F = B = W and m >= p, a third of 1F1B's. Holds at most
+  /// p.
   zb_h1,
-  /// The same with more forward work ahead: (p-1)(F+B) - min(m-1, 2p-2) W where W <= F and W <= B; for F = B
-  /// = W
-  /// none from m = 2p-1 on. Holds at most 2p-1.
+  /// The same with more forward work ahead: (p-1)(F+B) - min(m-1, 2p-2) W where W <= F and W <= B; none from
+  /// m = 2p-1 on for F = B = W. Holds at most 2p-1.
   zb_h2,
-  /// Two chunks on each stage, the model going down the stages and up again (the same paper). Where F = B =
-  /// W, no
-  /// bubble from m = 2p on; below, 2(2p-m) F, or (4(p-1) - 2(m-1)) F up to m = p. Holds at most 2p chunks:
-  /// what
-  /// 1F1B holds.
+  /// Two chunks on each stage, the model going down the stages and up again (the same paper). Where
+  /// F = B = W, no bubble from m = 2p on; below, 2(2p-m) F, or (4(p-1) - 2(m-1)) F up to m = p. Holds at most
+  /// 2p chunks: what 1F1B holds.
   zb_v,
   /// Forward only: evaluation. No bubble. Holds one.
   forward_stream,
   /// All cores work on one stage at a time, for all micro-batches, while the weights of the next one come in:
-  /// one
-  /// lane, no bubble. Holds p m.
+  /// one lane, no bubble. Holds p m.
   weight_stream,
 };
 
@@ -61,7 +54,8 @@ enum class PipelineWork : std::uint8_t {
   weight_gradient
 };
 
-/// Of one micro-batch on one part of the model; cycles, or any other unit.
+/// Of one micro-batch on one part of the model, that is on one chunk; cycles, or any other unit. To compare
+/// kinds, divide the durations by the chunks on each stage.
 struct PipelineDurations {
   Index forward = 1, input_gradient = 1, weight_gradient = 1;
 };

@@ -15,8 +15,8 @@ namespace wafer::inline v0 {
 
 /// A request and the name that it runs by.
 struct NamedRequest {
-  std::string name;
-  Request request;
+  std::string name{};
+  Request request{};
 };
 
 /// When an op of a step runs: once before, once for each micro-batch, once after, or at the end, where

@@ -29,7 +29,7 @@ double modelled_cycles(const CollectiveRequest& request, const Method& method, c
 /// Of a sum along a line of `cores` into core number `root`.
 double reduce_cycles(Index cores, Index root, LineTree tree, Index wavelets, const Machine& machine);
 /// Lower bound [H] of a reduce in the area: that of a line (reduce_bound), or
-/// max(B, B/8 + rows + columns - 1) + k for a rectangle.
+/// max(B, B/8 + rows + columns - 1) + k for a rectangle. Throws as `build`.
 double modelled_bound(const CollectiveRequest& request, const Machine& machine);
 
 /// All ways to do it that fit the area.

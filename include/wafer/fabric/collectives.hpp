@@ -47,10 +47,10 @@ struct Method {
 
 struct CollectiveRequest {
   CollectiveKind kind = CollectiveKind::reduce;
-  CoreArea area;
+  CoreArea area{};
   Index wavelets = 1;  ///< of the whole vector, before and after
-  Core root;           ///< of send, broadcast, reduce, scatter and gather: a core of the area
-  Core to;             ///< of send: a core of the area
+  Core root{};         ///< of send, broadcast, reduce, scatter and gather: a core of the area
+  Core to{};           ///< of send: a core of the area
 };
 /// "star", "middle_auto", "chain_then_chain", "snake", "ring", …
 std::string text_of(const Method& method, const CoreArea& area);
@@ -80,21 +80,23 @@ struct Collective {
   Traffic traffic;
   std::vector<Phase> phases;
 
-  /// Throws UserError where the traffic does not fit the machine (Traffic::check), and InternalError where
-  /// any core would end with another sum than it should, whatever the order of messages that may overtake.
+  /// Throws as `build`, UserError where the traffic does not fit the machine (Traffic::check), and
+  /// InternalError where any core would end with another sum than it should, whatever the order of messages
+  /// that may overtake.
   void verify(const Machine& machine) const;
   /// One line a message.
   std::string dump() const;
 };
 
 /// Throws UserError for a kind that is none, 0 wavelets, an area off the machine or a root outside the area;
-/// CompileError where the method cannot do it, a core of the area is faulty, or rings are so long that they
-/// are more than 2^24 messages.
+/// CompileError where the method cannot do it, a core of the area (of a send: of its route) is faulty, or
+/// rings are so long that they are more than 2^24 messages. Nothing goes round faults: choose an area beside
+/// them.
 Collective build(const CollectiveRequest& request, const Method& method, const Machine& machine);
 /// One message along its row, then along its column.
 CollectiveRequest send_request(Core from, Core to, Index wavelets);
 
-/// Throws UserError as `build`.
+/// Throws as `build`; without a method, for what concerns none.
 void check(const CollectiveRequest& request, const Machine& machine);
 /// Throws as `build`, but for the number of messages.
 void check_method(const CollectiveRequest& request, const Method& method, const Machine& machine);

@@ -24,7 +24,7 @@ struct MeshMemory {
 /// One device: a 2-D mesh of core blocks, each with an arena of its own (SRAM), and DRAM outside. Rates are
 /// for the cost model; they choose among plans and cannot change a result.
 struct Fabric {
-  std::string name;
+  std::string name{};
   Index rows = 1, columns = 1;  ///< blocks
   bool shared_memory = false;   ///< host: one block that computes in DRAM; no arenas of blocks, no messages
   Index sram = 0;               ///< bytes of each block's arena

@@ -36,20 +36,20 @@ inline constexpr Index kMostMeshCores = Index{1} << 24;
 /// A mesh of cores as the fabric model sees it, in cycles of its clock. A wavelet is one 32-bit word. All
 /// figures are models: they choose among plans, and promise nothing about silicon.
 struct Machine {
-  std::string name;
-  Index rows = 1, columns = 1;   ///< cores
-  double clock = 1e9;            ///< cycles a second
-  Index sram = 0;                ///< bytes of one core; 0 where unknown
-  double link_cycles = 1;        ///< that a wavelet occupies a link, each way
-  double hop_cycles = 1;         ///< from router to router
-  double turn_cycles = 0;        ///< more where a route leaves a router at a right angle
-  double ramp_cycles = 2;        ///< between a core and its router, each way (T_R)
-  double op_cycles = 1;          ///< from a wavelet's arrival in the core to its result
-  double add_cycles = 1;         ///< that a core works on each wavelet it adds to its own
-  int ports = 1;                 ///< ramps of a core that carry a wavelet a cycle, each way: 1 to 4
-  int colours = 24;              ///< static routes of a router
-  int link_queues = 24;          ///< colours that can wait at one link at one time
-  std::vector<CoreArea> faults;  ///< cores that neither compute nor route
+  std::string name{};
+  Index rows = 1, columns = 1;     ///< cores
+  double clock = 1e9;              ///< cycles a second
+  Index sram = 0;                  ///< bytes of one core; 0 where unknown
+  double link_cycles = 1;          ///< that a wavelet occupies a link, each way
+  double hop_cycles = 1;           ///< from router to router
+  double turn_cycles = 0;          ///< more where a route leaves a router at a right angle
+  double ramp_cycles = 2;          ///< between a core and its router, each way (T_R)
+  double op_cycles = 1;            ///< from a wavelet's arrival in the core to its result
+  double add_cycles = 1;           ///< that a core works on each wavelet it adds to its own
+  int ports = 1;                   ///< ramps of a core that carry a wavelet a cycle, each way: 1 to 4
+  int colours = 24;                ///< static routes of a router
+  int link_queues = 24;            ///< colours that can wait at one link at one time
+  std::vector<CoreArea> faults{};  ///< cores that neither compute nor route
 
   Index cores() const { return rows * columns; }
   /// Cycles of one dependent stage: down the ramp, one op, up the ramp (k = 2 T_R + 1 in the formulas).

@@ -71,83 +71,100 @@ constexpr std::string_view type_name() {
   return __PRETTY_FUNCTION__;
 }
 
+template <class T>
+concept HasAttributes = requires {
+  T::attributes();
+};
+template <class T>
+concept HasInfer = requires(const T& op, const Types& in) {
+  { op.infer(in) } -> std::same_as<Types>;
+};
+template <class T>
+concept HasAxes = requires(const T& op, const Types& in) {
+  { op.axes(in) } -> std::same_as<AxesRule>;
+};
+template <class T>
+concept HasRun = requires(const T& op, const Context& context, Tiles tiles) {
+  { op.run(context, tiles, tiles) } -> std::same_as<void>;
+};
+template <class T>
+concept HasGradient = requires(const T& op, Inputs tensors) {
+  { op.gradient(tensors, tensors, tensors) } -> std::same_as<Gradients>;
+};
+template <class T>
+concept HasCost = requires(const T& op, const Types& in) {
+  { op.cost(in) } -> std::same_as<Cost>;
+};
+template <class T>
+concept HasAlias = requires(const T& op, const Types& in) {
+  { op.alias(in) } -> std::same_as<Alias>;
+};
+template <class T>
+concept HasKernels = requires(const T& op, const Types& in) {
+  { op.kernels(in) } -> std::same_as<Kernels>;
+};
+
 template <Op T>
 constexpr void assert_op() {
   static_assert(std::is_default_constructible_v<T> && std::is_aggregate_v<T>,
                 "an op is a default-constructible aggregate");
   static_assert(
-      requires { T::attributes(); },
+      HasAttributes<T>,
       "an op has `static constexpr auto attributes() { return std::tuple{attr(\"low\", &T::low), ...}; }`");
-  if constexpr (requires { T::attributes(); }) {
+  if constexpr (HasAttributes<T>) {
     static_assert(member_count<T>() == static_cast<int>(std::tuple_size_v<decltype(T::attributes())>),
                   "every member of an op is an attribute: list each of them in `attributes()`");
   }
-  static_assert(
-      requires(const T& op, const Types& in) {
-        { op.infer(in) } -> std::same_as<Types>;
-      },
-      "an op has `Types infer(const Types& in) const`");
-  static_assert(
-      requires(const T& op, const Types& in) {
-        { op.axes(in) } -> std::same_as<AxesRule>;
-      },
-      "an op has `AxesRule axes(const Types& in) const`");
-  static_assert(
-      requires(const T& op, const Context& c, Tiles t) {
-        { op.run(c, t, t) } -> std::same_as<void>;
-      },
-      "an op has `void run(const Context& context, Tiles in, Tiles out) const`");
+  static_assert(HasInfer<T>, "an op has `Types infer(const Types& in) const`");
+  static_assert(HasAxes<T>, "an op has `AxesRule axes(const Types& in) const`");
+  static_assert(HasRun<T>, "an op has `void run(const Context& context, Tiles in, Tiles out) const`");
 }
 
+// What is asserted is also asked for where it is used, so that the assertion is the only error.
 template <Op T>
 constexpr OpModel make_model() {
   assert_op<T>();
   OpModel model;
   model.name = T::name;
   model.type_name = type_name<T>();
-  model.attributes = [](const void* op) { return attributes_of(*static_cast<const T*>(op)); };
-  model.infer = [](const void* op, const Types& in) { return static_cast<const T*>(op)->infer(in); };
-  model.axes = [](const void* op, const Types& in) { return static_cast<const T*>(op)->axes(in); };
-  model.run = [](const void* op, const Context& context, Tiles in, Tiles out) {
-    static_cast<const T*>(op)->run(context, in, out);
-  };
-  if constexpr (requires { T::can_fail; }) {
-    static_assert(std::same_as<decltype(T::can_fail), const bool>, "`can_fail` is `static constexpr bool`");
-    model.can_fail = T::can_fail;
-  }
-  if constexpr (requires { &T::gradient; }) {
-    static_assert(
-        requires(const T& op, Inputs i) {
-          { op.gradient(i, i, i) } -> std::same_as<Gradients>;
-        },
-        "an op's gradient is `Gradients gradient(Inputs, Outputs, Cotangents) const`");
-    model.gradient = [](const void* op, Inputs in, Outputs out, Cotangents cotangents) {
-      return static_cast<const T*>(op)->gradient(in, out, cotangents);
+  if constexpr (HasAttributes<T>)
+    model.attributes = [](const void* op) { return attributes_of(*static_cast<const T*>(op)); };
+  if constexpr (HasInfer<T>)
+    model.infer = [](const void* op, const Types& in) { return static_cast<const T*>(op)->infer(in); };
+  if constexpr (HasAxes<T>)
+    model.axes = [](const void* op, const Types& in) { return static_cast<const T*>(op)->axes(in); };
+  if constexpr (HasRun<T>) {
+    model.run = [](const void* op, const Context& context, Tiles in, Tiles out) {
+      static_cast<const T*>(op)->run(context, in, out);
     };
   }
+  if constexpr (requires { T::can_fail; }) {
+    static_assert(std::same_as<decltype(T::can_fail), const bool>, "`can_fail` is `static constexpr bool`");
+    if constexpr (std::same_as<decltype(T::can_fail), const bool>) model.can_fail = T::can_fail;
+  }
+  if constexpr (requires { &T::gradient; }) {
+    static_assert(HasGradient<T>,
+                  "an op's gradient is `Gradients gradient(Inputs, Outputs, Cotangents) const`");
+    if constexpr (HasGradient<T>) {
+      model.gradient = [](const void* op, Inputs in, Outputs out, Cotangents cotangents) {
+        return static_cast<const T*>(op)->gradient(in, out, cotangents);
+      };
+    }
+  }
   if constexpr (requires { &T::cost; }) {
-    static_assert(
-        requires(const T& op, const Types& in) {
-          { op.cost(in) } -> std::same_as<Cost>;
-        },
-        "an op's cost is `Cost cost(const Types& in) const`");
-    model.cost = [](const void* op, const Types& in) { return static_cast<const T*>(op)->cost(in); };
+    static_assert(HasCost<T>, "an op's cost is `Cost cost(const Types& in) const`");
+    if constexpr (HasCost<T>)
+      model.cost = [](const void* op, const Types& in) { return static_cast<const T*>(op)->cost(in); };
   }
   if constexpr (requires { &T::alias; }) {
-    static_assert(
-        requires(const T& op, const Types& in) {
-          { op.alias(in) } -> std::same_as<Alias>;
-        },
-        "an op's alias is `Alias alias(const Types& in) const`");
-    model.alias = [](const void* op, const Types& in) { return static_cast<const T*>(op)->alias(in); };
+    static_assert(HasAlias<T>, "an op's alias is `Alias alias(const Types& in) const`");
+    if constexpr (HasAlias<T>)
+      model.alias = [](const void* op, const Types& in) { return static_cast<const T*>(op)->alias(in); };
   }
   if constexpr (requires { &T::kernels; }) {
-    static_assert(
-        requires(const T& op, const Types& in) {
-          { op.kernels(in) } -> std::same_as<Kernels>;
-        },
-        "an op's kernels are `Kernels kernels(const Types& in) const`");
-    model.kernels = [](const void* op, const Types& in) { return static_cast<const T*>(op)->kernels(in); };
+    static_assert(HasKernels<T>, "an op's kernels are `Kernels kernels(const Types& in) const`");
+    if constexpr (HasKernels<T>)
+      model.kernels = [](const void* op, const Types& in) { return static_cast<const T*>(op)->kernels(in); };
   }
   return model;
 }

@@ -37,7 +37,8 @@ class Tensor {
   Index dim(int dim) const;
 
   /// Hint: cut this dimension (index, negative from the end, or a named axis) over the mesh's rows or
-  /// columns. `compile` throws a CompileError where that cannot be met. Returns the tensor itself.
+  /// columns, over as many blocks as there are indices at most. `compile` throws a CompileError where that
+  /// cannot be met. Returns the tensor itself.
   Tensor split(int dim, Mesh direction) const;
   Tensor split(const Axis& axis, Mesh direction) const;
 

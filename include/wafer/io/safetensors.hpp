@@ -20,10 +20,10 @@ namespace io {
 
 /// One named tensor. Its bytes may be unaligned to the element: copy them out, never cast the pointer.
 struct Entry {
-  std::string name;
+  std::string name{};
   DType dtype = DType::f32;
-  std::vector<Index> shape;         ///< outermost first; any rank, which need not fit a wafer::Shape
-  std::span<const std::byte> data;  ///< size_of(dtype) times the product of the shape
+  std::vector<Index> shape{};         ///< outermost first; any rank, which need not fit a wafer::Shape
+  std::span<const std::byte> data{};  ///< size_of(dtype) times the product of the shape
 };
 
 /// Free text about a file: keys, each once, and values.

@@ -16,7 +16,7 @@ namespace wafer::inline v0 {
 /// dimension axis_to[i] of the result. The function `reshape` finds that out, and refuses a shape in which an
 /// axis would be lost.
 struct Reshape {
-  std::vector<Index> shape;
+  std::vector<Index> shape{};
   std::vector<Index> axis_from{}, axis_to{};
   static constexpr std::string_view name = "wafer.reshape";
   static constexpr bool can_fail = false;

@@ -14,7 +14,7 @@ namespace wafer::inline v0 {
 /// chunks of 64, or others, one f32 chain for each element in ascending order. f32 -> f32 without these
 /// dimensions, or, with `keep`, with extent 1 there.
 struct Sum {
-  std::vector<Index> dims;
+  std::vector<Index> dims{};
   bool keep = false;
   static constexpr std::string_view name = "wafer.sum";
   static constexpr bool can_fail = false;

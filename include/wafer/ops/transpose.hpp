@@ -12,7 +12,7 @@ namespace wafer::inline v0 {
 
 /// Dimensions in another order: dimension i of the result is dimension permutation[i] of x. Any dtype.
 struct Transpose {
-  std::vector<Index> permutation;
+  std::vector<Index> permutation{};
   static constexpr std::string_view name = "wafer.transpose";
   static constexpr bool can_fail = false;
   static constexpr auto attributes() { return std::tuple{attr("permutation", &Transpose::permutation)}; }

@@ -17,10 +17,10 @@ struct Request {
     std::string name;
     Tensor tensor;
   };
-  std::vector<Fetch> fetches;
-  Tensor loss;                         ///< empty: nothing is trained
-  std::optional<Optimizer> optimizer;  ///< set with the loss
-  double max_norm = 0;                 ///< of all gradients together; 0: no clipping
+  std::vector<Fetch> fetches{};
+  Tensor loss{};                         ///< empty: nothing is trained
+  std::optional<Optimizer> optimizer{};  ///< set with the loss
+  double max_norm = 0;                   ///< of all gradients together; 0: no clipping
 
   /// Adds a result, by name. Throws UserError for an empty or known name, and for a tensor that is empty or
   /// of another graph.

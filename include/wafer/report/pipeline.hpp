@@ -14,9 +14,9 @@ struct GanttWindow {
   Index to = 0;  ///< behind the last; 0: to the end
 };
 
-/// A Gantt chart as SVG: a row for each lane, a box for each action with the number of its micro-batch, later
-/// chunks paler. Throws UserError for a window that is empty or has more than 20 000 actions, and as
-/// PipelineSchedule::unroll().
+/// A Gantt chart as SVG: a row for each lane, a box for each action with the number of its micro-batch, each
+/// later chunk of a lane paler. Throws UserError for a window that is empty or has more than 20 000 actions,
+/// and as PipelineSchedule::unroll().
 std::string gantt_svg(const PipelineSchedule& schedule, GanttWindow window = {});
 
 }  // namespace wafer::inline v0

@@ -117,7 +117,8 @@ struct SessionOptions {
   /// process has now. Never the caller's thread, nor those of a host's arena. Off by default: it gains
   /// nothing on CPUs of one's own, and loses beside other busy processes.
   bool pin = false;
-  /// A host's own arena to work in, as wafer/bridge/tbb.hpp gives it; `threads` 0 is then the arena's number.
+  /// A host's own arena to work in, as wafer/bridge/tbb.hpp gives it; `threads` 0 is then what the plan was
+  /// made for, but no more than the arena's number.
   HostArena arena{};
 };
 
@@ -142,6 +143,10 @@ class Session {
   /// Runs one step. Throws RunError for feeds that are missing, unknown, of another dtype or size, or that
   /// disagree on an axis; for what kernels find (labels out of range); and where `stop` is requested before
   /// the step commits. Exceptions of user ops reach the caller as they are.
+  ///
+  /// A training step on 0 rows is a step like any other: a loss that is a mean over rows is NaN, gradients
+  /// are sums over no rows and so 0, the optimizer does its update (momentum and weight decay act), and
+  /// `steps` counts it.
   Result step(std::string_view name, std::span<const Feed> feeds, StopRequest stop = {});
   Result step(StepHandle step, std::span<const Feed> feeds, StopRequest stop = {});
   Result step(std::string_view name, std::initializer_list<Feed> feeds, StopRequest stop = {});
@@ -171,6 +176,8 @@ class Session {
 
   /// Steps that trained, so far.
   Index steps() const;
+  /// Worker threads, the caller included: what was asked for, or what 0 stood for. A step runs on fewer where
+  /// oneTBB lends fewer.
   Index threads() const;
   /// What the last step did, tile by tile, in the order of their end; empty unless the session was asked to
   /// trace.

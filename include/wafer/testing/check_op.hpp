@@ -25,13 +25,11 @@ struct CheckOptions {
 /// Holds an op against what the library demands of every op. For each example:
 /// - types and axes rule agree, and attributes print;
 /// - the plain reference and the kernel of each instruction set that this CPU has give the same result, AVX2
-/// and AVX-512 the
-///   same bits; every element is written and no input is; the same with NaN and infinity among the f32
-///   inputs;
+///   and AVX-512 the same bits; every element is written and no input is; the same with NaN and infinity
+///   among the f32 inputs;
 /// - the same bits for strided operands, for a result in the memory that `alias` allows, and for pieces along
-/// each
-///   factor that may be cut, reduced ones accumulating; nothing fails on an empty extent, and an empty sum is
-///   0;
+///   each factor that may be cut, reduced ones accumulating; nothing fails on an empty extent, and an empty
+///   sum is 0;
 /// - an op that declares can_fail = false does not throw;
 /// - each gradient agrees with central differences, and where none flows there is none.
 /// Throws UserError that names the op, the example and what differs.

@@ -45,8 +45,13 @@ void trains_by_hand_known_values(const Fabric& fabric) {
 
 }  // namespace
 
+void readme_eigen();
+void readme_xtensor();
+
 int main() {
   try {
+    readme_eigen();
+    readme_xtensor();
     trains_by_hand_known_values(Fabric::host());
     trains_by_hand_known_values(Fabric::mesh(2, 2));
   } catch (const std::exception& error) {

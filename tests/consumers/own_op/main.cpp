@@ -3,6 +3,7 @@
 // Checks an op and a layer that the library does not know, and trains with them on a host and on a mesh.
 #include "clip.hpp"
 #include "gated.hpp"
+#include "squared_gap.hpp"
 
 #include <wafer/core/rng.hpp>
 #include <wafer/testing/check_layer.hpp>
@@ -20,6 +21,7 @@
 using namespace wafer;
 using own::Clip;
 using own::Gated;
+using own::SquaredGap;
 
 namespace {
 
@@ -37,6 +39,29 @@ void check_clip() {
                            {Array({2, 3}, {-3, 0.25F, 0.5F, 1, -0.125F, 4})},
                            {Array(Shape{}, {0.5F})},
                            {Array({0, 3}, std::vector<float>{})}});
+}
+
+void check_squared_gap() {
+  using testing::Array;
+  const Array two_by_three({2, 3}, {-1, 0.5F, 2, 3, -0.25F, 1});
+  testing::check_op(SquaredGap{}, {{two_by_three, Array({2, 3}, {1, 0.25F, -2, 0, 4, 1})},
+                                   {two_by_three, Array({3}, {1, -0.5F, 2})},
+                                   {Array({2, 1}, {0.5F, -3}), two_by_three},
+                                   {Array(Shape{}, {0.5F}), two_by_three}});
+}
+
+// With a = (1, 2) over rows and b = (3, 5): gaps -2 and -3, of which each of two rows has one.
+void squared_gap_gives_values_and_gradients() {
+  Graph g;
+  const Tensor a = parameter(g, "a", {2, 2}, Init::zeros()), b = parameter(g, "b", {2}, Init::zeros());
+  const Tensor y = apply(SquaredGap{}, {a, b}).at(0);
+  Session session{compile(minimize(sum(y), SGD{.lr = 1}).fetch("y", y), Fabric::host())};
+  session.set("a", std::vector<float>{1, 2, 1, 2});
+  session.set("b", std::vector<float>{3, 5});
+  const auto view = session.step({})["y"].values<float>();
+  expect(std::vector<float>(view.begin(), view.end()) == std::vector<float>{4, 9, 4, 9}, "squares of gaps");
+  expect(session.get("a") == std::vector<float>{5, 8, 5, 8}, "a gradient of twice the gap");
+  expect(session.get("b") == std::vector<float>{-5, -7}, "its opposite, summed over rows");
 }
 
 // Fewer rows, gradients of parameters and input, kernels beside references.
@@ -145,7 +170,9 @@ void training_learns_the_same_everywhere() {
 int main() {
   try {
     check_clip();
+    check_squared_gap();
     check_gated();
+    squared_gap_gives_values_and_gradients();
     clip_gives_values_and_gradients();
     clip_refuses_what_it_cannot_take();
     gated_gives_values();

@@ -30,8 +30,6 @@ constexpr Index kStarts = 4;    // that are worth shortening
 constexpr std::size_t kTinyKernels = 5;
 constexpr Index kTinyMesh = 64, kEffortOfPlace = 20;
 
-std::string name_of(std::size_t kernel) { return "floor plan: kernel " + std::to_string(kernel); }
-
 // "3" or "0.5", and no digits that say nothing.
 std::string text_of(double value) {
   std::array<char, 32> digits{};
@@ -92,7 +90,7 @@ Index area_at(const FloorOptions& options, double time) {
         (alone ? " (the fastest takes " + text_of(time) + ")" : ""));
   }
   const std::size_t shapes = kernel.shapes.size();
-  throw CompileError(name_of(k) + ": " +
+  throw CompileError(floor_kernel_text(k) + ": " +
                      (shapes == 1 ? "its one shape does not fit in "
                                   : "none of its " + std::to_string(shapes) + " shapes fits in ") +
                      limits + (alone ? "" : " at once"));

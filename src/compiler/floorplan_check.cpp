@@ -16,8 +16,6 @@ constexpr Index kLongestMesh = 4096;
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kMostScore = 1e300;  // sums of the search stay numbers
 
-std::string name_of(std::size_t kernel) { return "floor plan: kernel " + std::to_string(kernel); }
-
 bool is_measure(double value) { return value >= 0 && value < kInfinity; }
 
 // The greatest score that a plan might have is a number.
@@ -25,7 +23,7 @@ void check_sums(const FloorRequest& request) {
   for (std::size_t k = 0; k < request.kernels.size(); ++k) {
     for (const KernelShape& shape : request.kernels[k].shapes) {
       if (shape.time <= kMostScore && shape.time * request.time_weight <= kMostScore) continue;
-      throw UserError(name_of(k) +
+      throw UserError(floor_kernel_text(k) +
                       ": expected a time, and its weight times that, of at most 1e300, got time " +
                       std::to_string(shape.time));
     }
@@ -55,10 +53,10 @@ void check_floor(const FloorRequest& request) {
   if (request.memory_limit < 0) throw UserError("floor plan: the memory limit is negative");
   for (std::size_t k = 0; k < request.kernels.size(); ++k) {
     if (request.kernels[k].shapes.empty())
-      throw UserError(name_of(k) + ": expected at least one shape, got none");
+      throw UserError(floor_kernel_text(k) + ": expected at least one shape, got none");
     for (const KernelShape& shape : request.kernels[k].shapes) {
       if (shape.height < 1 || shape.width < 1 || shape.memory < 0 || !is_measure(shape.time)) {
-        throw UserError(name_of(k) +
+        throw UserError(floor_kernel_text(k) +
                         ": expected a positive height and width, a finite time and a memory of at " +
                         "least 0, got " + std::to_string(shape.height) + " x " + std::to_string(shape.width) +
                         ", time " + std::to_string(shape.time) + ", memory " + std::to_string(shape.memory));

@@ -253,14 +253,13 @@ void multiply_panel(Index m, Index columns, Index depth, const Matrix& a, Index 
     const Index i = even(m, tile, tiles);
     const Index rows = even(m, tile + 1, tiles) - i;
     const float* const from = tile_step > 0 ? a.data + tile * tile_step : a.at(i, 0);
-    if (fetch) find_lines(*tail, row + i, rows, col, columns, c + i * c_row, c_row, lines);
-    const auto& tiles_beside = tile == 0 && first_packs ? kPackingTiles
-                               : fetch                  ? kFetchingTiles
-                                                        : kPlainTiles;
+    const bool packs = tile == 0 && first_packs;
+    if (fetch && !packs) find_lines(*tail, row + i, rows, col, columns, c + i * c_row, c_row, lines);
+    const auto& tiles_beside = packs ? kPackingTiles : fetch ? kFetchingTiles : kPlainTiles;
     tiles_beside[static_cast<size_t>(vectors - 1)][static_cast<size_t>(rows - 1)](
         depth, from, a.row, a.col, panel, panel_row, c + i * c_row, c_row, last_columns, accumulate, lines,
         scratch);
-    if (tile == 0 && first_packs) {
+    if (packs) {
       panel = scratch;
       panel_row = vectors * kLanes;
     }

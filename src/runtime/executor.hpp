@@ -38,6 +38,9 @@ struct ExecutorStats {
 /// that running workers hold, and any number of workers finishes the step. One counter and one published
 /// number for each worker are all that is shared.
 ///
+/// Where an action's tiles cannot fail and run once a step, it makes no difference which of its tickets
+/// stands for which of its tiles: workers then take those of their own share first (see Shares).
+///
 /// Where a ticket fails, those after it are given up, while those before it, which do not depend on it, still
 /// run: one of them may fail too. So the earliest failure wins, whatever the workers' pace.
 class Executor {

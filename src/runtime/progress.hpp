@@ -9,8 +9,8 @@ namespace wafer::inline v0 {
 
 /// How far one worker has come: a number that it alone publishes, and that the others wait for.
 ///
-/// A wait spins for some microseconds, which is what tiles of equal work differ by, and then sleeps until the
-/// number changes. It never offers its CPU to others by a yield: a busy process would keep it for
+/// A wait spins for some 50 us, which is what tiles of equal work differ by, and then sleeps until the number
+/// changes. It never offers its CPU to others by a yield: a busy process would keep it for
 /// milliseconds. A sleeper is back on a CPU at once when it is woken, and while it sleeps its CPU is free for
 /// the worker that it waits for, should a third process have taken that one's.
 class Progress {

@@ -7,6 +7,7 @@
 #define HWY_TARGET_INCLUDE "kernels/gemm.cpp"
 #include <hwy/foreach_target.h>
 // After foreach_target.h:
+#include "kernels/packing-inl.hpp"
 #include "kernels/vectors-inl.hpp"
 
 #include <algorithm>
@@ -31,7 +32,7 @@ constexpr Index kTileRows = 6;
 constexpr Index kTileRows = 4;
 #endif
 constexpr Index kPanelColumns = 2 * kLanes;
-constexpr Index kDepth = 192;  // a panel of AVX-512 is 24 KiB: it stays in L1
+constexpr Index kDepth = 264;  // a panel of AVX-512 is 33 KiB, of AVX2 17 KiB: most of it stays in L1
 // Rows of A that pass over all panels before the next ones do: kRows x kDepth of it stay in L2.
 constexpr Index kRows = 384;
 static_assert((kPanelColumns + kRows) * kDepth * Index{sizeof(float)} <= kGemmScratchBytes);
@@ -44,30 +45,12 @@ constexpr Index kTailRows = 48;
 // A product so small stays in L1 as a whole: it is one piece.
 constexpr Index kOnePiece = 4096;
 
-struct Matrix {
-  const float* data;
-  Index row, col;  // strides
-  const float* at(Index i, Index j) const { return data + i * row + j * col; }
-};
-
 HWY_INLINE Vector broadcast(const float* p) {
   Vector v = set(*p);
 #if HWY_CAP_GE512
   asm("" : "+v"(v.raw));  // else GCC loads and broadcasts anew in each product, and the load ports choke
 #endif
   return v;
-}
-
-HWY_INLINE Vector load_columns(const float* p, Index columns) {
-  return columns == kLanes ? hn::LoadU(kFloats, p) : load_first(p, columns, 0);
-}
-
-HWY_INLINE void store_columns(Vector v, float* p, Index columns) {
-  if (columns == kLanes) {
-    hn::StoreU(v, kFloats, p);
-  } else {
-    store_first(v, columns, p);
-  }
 }
 
 // The accumulators have names, since GCC 12 spills an array of vectors; and the function is not inlined,
@@ -95,11 +78,15 @@ HWY_NOINLINE void multiply_tile(Index depth, const float* a, Index a_row, Index 
   constexpr Index kLast = (kVectors - 1) * kLanes;
 #define WAFER_DECLARE(i) Vector first##i = hn::Zero(kFloats), last##i = hn::Zero(kFloats);
   WAFER_FOR_EACH_ROW(WAFER_DECLARE)
+  const bool whole = last_columns == kLanes;
   if (accumulate) {
-#define WAFER_LOAD(i)                                                          \
-  if constexpr (i < kRows) {                                                   \
-    if constexpr (kVectors == 2) first##i = hn::LoadU(kFloats, c + i * c_row); \
-    last##i = load_columns(c + i * c_row + kLast, last_columns);               \
+    const float* row = c;
+#define WAFER_LOAD(i)                                                                             \
+  if constexpr (i < kRows) {                                                                      \
+    if constexpr (kVectors == 2) first##i = hn::LoadU(kFloats, row);                              \
+    last##i = whole ? hn::LoadU(kFloats, row + kLast) : load_first(row + kLast, last_columns, 0); \
+    row += c_row;                                                                                 \
+    asm("" : "+r"(row)); /* else GCC works out all addresses first, and spills them */            \
   }
     WAFER_FOR_EACH_ROW(WAFER_LOAD)
   }
@@ -136,10 +123,16 @@ HWY_NOINLINE void multiply_tile(Index depth, const float* a, Index a_row, Index 
     a6 += a_col;
     a9 += a_col;
   }
-#define WAFER_STORE(i)                                                         \
-  if constexpr (i < kRows) {                                                   \
-    if constexpr (kVectors == 2) hn::StoreU(first##i, kFloats, c + i * c_row); \
-    store_columns(last##i, c + i * c_row + kLast, last_columns);               \
+#define WAFER_STORE(i)                                             \
+  if constexpr (i < kRows) {                                       \
+    if constexpr (kVectors == 2) hn::StoreU(first##i, kFloats, c); \
+    if (whole) {                                                   \
+      hn::StoreU(last##i, kFloats, c + kLast);                     \
+    } else {                                                       \
+      store_first(last##i, last_columns, c + kLast);               \
+    }                                                              \
+    c += c_row;                                                    \
+    asm("" : "+r"(c));                                             \
   }
   WAFER_FOR_EACH_ROW(WAFER_STORE)
 }
@@ -158,84 +151,37 @@ constexpr auto kPlainTiles = tiles_of<Beside::nothing>(kAllRows);
 constexpr auto kFetchingTiles = tiles_of<Beside::fetch>(kAllRows);
 constexpr auto kPackingTiles = tiles_of<Beside::pack>(kAllRows);
 
-/// The lines of a tile of C at (row, col), and of what goes with it.
-void find_lines(const Tail& tail, Index row, Index rows, Index col, Index columns, const float* c,
-                Index c_row, Lines& lines) {
+/// A part of a matrix whose lines are to be fetched; strides are in bytes.
+void add_lines(const std::byte* from, Index rows, Index row_bytes, Index bytes, Lines& lines) {
   constexpr Index kLine = 64;
-  lines.count = 0;
-  const auto add = [&](const std::byte* from, Index row_bytes, Index bytes) {
-    for (Index i = 0; i < rows; ++i, from += row_bytes) {
-      lines.at[static_cast<size_t>(lines.count++)] = from;
-      if (bytes > kLine) lines.at[static_cast<size_t>(lines.count++)] = from + kLine;
-    }
-  };
-  add(reinterpret_cast<const std::byte*>(c), c_row * Index{sizeof(float)}, columns * Index{sizeof(float)});
+  for (Index i = 0; i < rows; ++i, from += row_bytes) {
+    lines.at[static_cast<size_t>(lines.count++)] = from;
+    if (bytes > kLine) lines.at[static_cast<size_t>(lines.count++)] = from + kLine;
+  }
+}
+
+/// What goes with a tile of C at (row, col).
+void add_streams(const Tail& tail, Index row, Index rows, Index col, Index columns, Lines& lines) {
   for (size_t s = 0; s < tail.stream_count; ++s) {
     const Tail::Stream& stream = tail.streams[s];
-    add(stream.data + row * stream.row + col * stream.col, stream.row, columns * stream.col);
+    add_lines(stream.data + row * stream.row + col * stream.col, rows, stream.row, columns * stream.col,
+              lines);
   }
 }
 
-/// to[p, j] = rows[j][p], 4 x 4 elements.
-HWY_INLINE void transpose_4x4(const std::array<const float*, 4>& rows, Index p, float* to, Index to_row) {
-  const hn::FixedTag<float, 4> f32;
-  const hn::FixedTag<double, 2> f64;
-  const auto row0 = hn::LoadU(f32, rows[0] + p);
-  const auto row1 = hn::LoadU(f32, rows[1] + p);
-  const auto row2 = hn::LoadU(f32, rows[2] + p);
-  const auto row3 = hn::LoadU(f32, rows[3] + p);
-  const auto low01 = hn::BitCast(f64, hn::InterleaveLower(f32, row0, row1));  // 00 10 01 11
-  const auto low23 = hn::BitCast(f64, hn::InterleaveLower(f32, row2, row3));
-  const auto high01 = hn::BitCast(f64, hn::InterleaveUpper(f32, row0, row1));  // 02 12 03 13
-  const auto high23 = hn::BitCast(f64, hn::InterleaveUpper(f32, row2, row3));
-  hn::Store(hn::BitCast(f32, hn::InterleaveLower(f64, low01, low23)), f32, to);
-  hn::Store(hn::BitCast(f32, hn::InterleaveUpper(f64, low01, low23)), f32, to + to_row);
-  hn::Store(hn::BitCast(f32, hn::InterleaveLower(f64, high01, high23)), f32, to + 2 * to_row);
-  hn::Store(hn::BitCast(f32, hn::InterleaveUpper(f64, high01, high23)), f32, to + 3 * to_row);
-}
-
-/// Rows of B are adjacent in memory.
-void pack_natural(const Matrix& b, Index depth, Index columns, float* panel, Index panel_row) {
-  for (Index p = 0; p < depth; ++p) {
-    const float* from = b.at(p, 0);
-    float* to = panel + p * panel_row;
-    Index j = 0;
-    for (; j + kLanes <= columns; j += kLanes) hn::Store(hn::LoadU(kFloats, from + j), kFloats, to + j);
-    if (j < columns) hn::Store(load_first(from + j, columns - j, 0), kFloats, to + j);
+/// Some rows of A as tiles find them.
+struct Left {
+  Matrix rows;
+  Index tile_step = 0;  // between tiles that pack_row_tiles made; 0 where A is a matrix
+  const float* tile(Index tile, Index row) const {
+    return tile_step > 0 ? rows.data + tile * tile_step : rows.at(row, 0);
   }
-}
+};
 
-/// Columns of B may be adjacent in memory. Columns that only fill the panel repeat the last one.
-void pack_columns(const Matrix& b, Index depth, Index columns, float* panel, Index panel_row) {
-  for (Index j = 0; j < panel_row; j += 4) {
-    std::array<const float*, 4> from;
-    for (Index i = 0; i < 4; ++i) from[static_cast<size_t>(i)] = b.at(0, std::min(j + i, columns - 1));
-    float* const to = panel + j;
-    Index p = 0;
-    if (b.row == 1) {
-      for (; p + 4 <= depth; p += 4) transpose_4x4(from, p, to + p * panel_row, panel_row);
-    }
-    for (; p < depth; ++p) {
-      for (Index i = 0; i < 4; ++i) to[p * panel_row + i] = from[static_cast<size_t>(i)][p * b.row];
-    }
-  }
-}
-
-HWY_NOINLINE void pack(const Matrix& b, Index depth, Index columns, float* panel, Index panel_row) {
-  if (b.col == 1) {
-    pack_natural(b, depth, columns, panel, panel_row);
-  } else {
-    pack_columns(b, depth, columns, panel, panel_row);
-  }
-}
-
-/// Piece `i` of `pieces` even ones of [0, n): where it begins.
-HWY_INLINE Index even(Index n, Index i, Index pieces) { return n * i / pieces; }
-
-/// C[m, columns] (+)= A · B for a B of at most one panel; (row, col) is its place in C, for the tail.
-/// `tile_step` is what lies between the tiles of an A that pack_rows made; 0 where A is a matrix.
-void multiply_panel(Index m, Index columns, Index depth, const Matrix& a, Index tile_step, const Matrix& b,
-                    float* c, Index c_row, bool accumulate, float* scratch, const Tail* tail, Index row,
+/// C[m, columns] (+)= A · B for a B of at most one panel; (row, col) is its place in C, for the tail. A tile
+/// fetches C for the next one where C is far.
+void multiply_panel(Index m, Index columns, Index depth, const Left& a, const Matrix& b, float* c,
+                    Index c_row, bool c_is_far, bool accumulate, float* scratch, const Tail* tail, Index row,
                     Index col) {
   const Index vectors = columns > kLanes ? 2 : 1;
   const Index last_columns = columns - (vectors - 1) * kLanes;
@@ -245,20 +191,24 @@ void multiply_panel(Index m, Index columns, Index depth, const Matrix& a, Index 
   const bool first_packs = in_place && tiles >= kTilesWorthPacking;
   const float* panel = in_place ? b.data : scratch;
   Index panel_row = in_place ? b.row : vectors * kLanes;
-  if (!in_place) pack(b, depth, columns, scratch, panel_row);
-  const bool fetch = tail != nullptr && tail->stream_count > 0;
+  if (!in_place) pack_panel(b, depth, columns, scratch, panel_row);
+  const bool fetch_streams = tail != nullptr && tail->stream_count > 0;
   Lines lines;
   Index ready = 0;  // rows that the tail has seen
   for (Index tile = 0; tile < tiles; ++tile) {
     const Index i = even(m, tile, tiles);
     const Index rows = even(m, tile + 1, tiles) - i;
-    const float* const from = tile_step > 0 ? a.data + tile * tile_step : a.at(i, 0);
     const bool packs = tile == 0 && first_packs;
-    if (fetch && !packs) find_lines(*tail, row + i, rows, col, columns, c + i * c_row, c_row, lines);
-    const auto& tiles_beside = packs ? kPackingTiles : fetch ? kFetchingTiles : kPlainTiles;
+    lines.count = 0;
+    if (c_is_far && tile + 1 < tiles && !packs) {
+      add_lines(reinterpret_cast<const std::byte*>(c + (i + rows) * c_row), std::min(kTileRows, m - i - rows),
+                c_row * Index{sizeof(float)}, columns * Index{sizeof(float)}, lines);
+    }
+    if (fetch_streams && !packs) add_streams(*tail, row + i, rows, col, columns, lines);
+    const auto& tiles_beside = packs ? kPackingTiles : lines.count > 0 ? kFetchingTiles : kPlainTiles;
     tiles_beside[static_cast<size_t>(vectors - 1)][static_cast<size_t>(rows - 1)](
-        depth, from, a.row, a.col, panel, panel_row, c + i * c_row, c_row, last_columns, accumulate, lines,
-        scratch);
+        depth, a.tile(tile, i), a.rows.row, a.rows.col, panel, panel_row, c + i * c_row, c_row, last_columns,
+        accumulate, lines, scratch);
     if (packs) {
       panel = scratch;
       panel_row = vectors * kLanes;
@@ -269,21 +219,26 @@ void multiply_panel(Index m, Index columns, Index depth, const Matrix& a, Index 
   }
 }
 
-/// Rows of A whose elements lie far apart in memory are copied next to each other where enough panels use
-/// them: each step of a tile would touch another page.
-constexpr Index kFarApart = 1024, kPanelsWorthPacking = 4;
+/// With fewer panels than this, copying rows of A costs more than reading them where they are.
+constexpr Index kPanelsWorthCopying = 4;
+/// Elements of a row so far apart are copied: each step of a tile would touch another page.
+constexpr Index kFarApart = 1024;
+/// Rows that lie a multiple of this apart are copied: they would share a few places of the L1 cache.
+constexpr Index kColliding = 1024;
+/// A block of rows of C with more elements does not stay in L2 while A and B pass.
+constexpr Index kFarC = 64 * 1024;
 
-/// Tiles of rows as multiply_panel cuts them, element after element of a column of A.
-HWY_NOINLINE void pack_rows(const Matrix& a, Index m, Index depth, float* to) {
-  const Index tiles = (m + kTileRows - 1) / kTileRows;
-  for (Index tile = 0; tile < tiles; ++tile) {
-    const Index i = even(m, tile, tiles);
-    const Index rows = even(m, tile + 1, tiles) - i;
-    for (Index p = 0; p < depth; ++p, to += kTileRows) {
-      const float* const from = a.at(i, p);
-      for (Index r = 0; r < rows; ++r) to[r] = from[r];
-    }
+/// Rows of A where they are, or a copy of them that is read faster.
+Left reach_rows(const Matrix& a, Index m, Index depth, bool many_panels, float* copy) {
+  if (many_panels && a.row == 1 && a.col >= kFarApart) {
+    pack_row_tiles(a, m, depth, kTileRows, copy);
+    return {{copy, 1, kTileRows}, depth * kTileRows};
   }
+  if (many_panels && a.col == 1 && a.row != 0 && a.row % kColliding == 0) {
+    pack_rows(a, m, depth, copy);
+    return {{copy, depth, 1}};
+  }
+  return {a};
 }
 
 void gemm(Index m, Index n, Index k, const float* a, Index a_row, Index a_col, const float* b, Index b_row,
@@ -295,26 +250,22 @@ void gemm(Index m, Index n, Index k, const float* a, Index a_row, Index a_col, c
     return;
   }
   const bool one_piece = m * n <= kOnePiece;
-  const Matrix right{b, b_row, b_col};
+  const bool many_panels = n >= kPanelsWorthCopying * kPanelColumns;
+  const Matrix left{a, a_row, a_col}, right{b, b_row, b_col};
   const Index blocks = (m + kRows - 1) / kRows;
   const Index chunks = (k + kDepth - 1) / kDepth;
-  const bool pack_a = a_row == 1 && a_col >= kFarApart && n >= kPanelsWorthPacking * kPanelColumns;
-  float* const packed = scratch + kPanelColumns * kDepth;
+  float* const copy = scratch + kPanelColumns * kDepth;
   for (Index block = 0; block < blocks; ++block) {
     const Index i = even(m, block, blocks);
     const Index rows = even(m, block + 1, blocks) - i;
     for (Index chunk = 0; chunk < chunks; ++chunk) {
       const Index p = even(k, chunk, chunks);
       const Index depth = even(k, chunk + 1, chunks) - p;
-      Matrix left{a + i * a_row + p * a_col, a_row, a_col};
-      if (pack_a) {
-        pack_rows(left, rows, depth, packed);
-        left = {packed, 1, kTileRows};
-      }
+      const Left reached = reach_rows({left.at(i, p), a_row, a_col}, rows, depth, many_panels, copy);
       for (Index j = 0; j < n; j += kPanelColumns) {
-        multiply_panel(rows, std::min(kPanelColumns, n - j), depth, left, pack_a ? depth * kTileRows : 0,
-                       {right.at(p, j), b_row, b_col}, c + i * c_row + j, c_row, accumulate || chunk > 0,
-                       scratch, chunk + 1 == chunks && !one_piece ? tail : nullptr, i, j);
+        multiply_panel(rows, std::min(kPanelColumns, n - j), depth, reached, {right.at(p, j), b_row, b_col},
+                       c + i * c_row + j, c_row, rows * n > kFarC, accumulate || chunk > 0, scratch,
+                       chunk + 1 == chunks && !one_piece ? tail : nullptr, i, j);
       }
     }
   }

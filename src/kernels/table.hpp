@@ -16,7 +16,7 @@
 namespace wafer::inline v0::kernels {
 
 /// Bytes that `gemm` needs as scratch, 64-byte aligned.
-inline constexpr Index kGemmScratchBytes = 320 * 1024;
+inline constexpr Index kGemmScratchBytes = 432 * 1024;
 
 /// C[m,n] = A[m,k] · B[k,n], or C += A · B when `accumulate`. A and B have any strides (a transpose is a swap
 /// of strides, a broadcast the stride 0); C's columns are adjacent. Each element is one chain of fused

@@ -20,7 +20,18 @@ struct Matrix {
   float at(Index i, Index j) const { return data[static_cast<std::size_t>(i * row + j * col)]; }
 };
 
-enum class Layout { natural, padded, transposed, padded_transposed, strided, one_row, one_column, one_value };
+enum class Layout {
+  natural,
+  padded,
+  transposed,
+  padded_transposed,
+  strided,
+  one_row,
+  one_column,
+  one_value,
+  page_apart,            // rows a page apart
+  page_apart_transposed  // columns a page apart
+};
 constexpr Layout kLayouts[] = {Layout::natural,           Layout::padded,   Layout::transposed,
                                Layout::padded_transposed, Layout::strided,  Layout::one_row,
                                Layout::one_column,        Layout::one_value};
@@ -36,6 +47,8 @@ Matrix make(Index rows, Index cols, Layout layout, Random& random) {
     case Layout::one_row: matrix.row = 0, matrix.col = 1; break;
     case Layout::one_column: matrix.row = 1, matrix.col = 0; break;
     case Layout::one_value: break;
+    case Layout::page_apart: matrix.row = (cols + 1023) / 1024 * 1024, matrix.col = 1; break;
+    case Layout::page_apart_transposed: matrix.row = 1, matrix.col = std::max<Index>(rows, 1024); break;
   }
   const bool empty = rows == 0 || cols == 0;
   matrix.data = random.floats(empty ? 0 : (rows - 1) * matrix.row + (cols - 1) * matrix.col + 1);
@@ -106,6 +119,23 @@ WAFER_KERNEL_CASE("A matrix product has the bits of its definition") {
     }
   }
   CHECK(wrong == 0);
+}
+
+WAFER_KERNEL_CASE("A matrix product has those bits where rows are copied first, and where C is large") {
+  WAFER_KERNEL_TABLE();
+  Random random(6);
+  for (const Shape& shape :
+       {Shape{1, 128, 3}, Shape{25, 131, 19}, Shape{26, 140, 531}, Shape{390, 200, 17}}) {
+    for (const Layout a_layout : {Layout::natural, Layout::page_apart, Layout::page_apart_transposed}) {
+      const Matrix a = make(shape.m, shape.k, a_layout, random);
+      const Matrix b = make(shape.k, shape.n, Layout::natural, random);
+      Floats expected = random.floats(shape.m * shape.n);
+      Floats actual = expected;
+      multiply(shape, a, b, expected, shape.n, true, wafer::kernels::fuses(kTarget));
+      run(table, shape, a, b, actual.data(), shape.n, true);
+      CHECK(same_bits(actual, expected));
+    }
+  }
 }
 
 WAFER_KERNEL_CASE("A matrix product may be cut anywhere without a change of bits") {

@@ -9,6 +9,7 @@
 // exit 1 where a graph is wrong or an op or hint is refused for a cause that is not known, or where a
 // run of 1000 or more came by some kind of op, cut, collective, graph or plan fewer than 20 times, or cut
 // less than half of the plans
+#include "../support/thread_sanitizer.hpp"
 #include "runner.hpp"
 
 #include <cstdio>

@@ -20,6 +20,7 @@ static const std::string& name_of(const Catch::TestCaseStats& stats) { return st
 #include <optional>
 
 #include "catch.hpp"
+#include "thread_sanitizer.hpp"
 
 namespace {
 

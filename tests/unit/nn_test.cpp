@@ -160,7 +160,10 @@ TEST_CASE("layers and pipes that are const apply as others do") {
   CHECK((y | again | again).shape() == Shape{5, 3});
   CHECK(graph.data()->variables.size() == parameters);
   // A layer may have a state of its own as long as it is not const.
-  CHECK((x | in_scope("counted", [n = 0](Tensor t) mutable { return ++n, t; })).shape() == Shape{2, 3});
+  int calls = 0;
+  const auto counted = [n = 0, &calls](Tensor t) mutable { return calls = ++n, t; };
+  CHECK((x | in_scope("counted", counted)).shape() == Shape{2, 3});
+  CHECK(calls == 1);
 }
 
 TEST_CASE("initial values are constants, or uniform within their bound") {

@@ -12,6 +12,9 @@ namespace wafer::inline v0 {
 
 namespace {
 
+// An op may pass so many others on its way up to its head, whatever its results hold.
+constexpr std::uint32_t kFewOps = 4;
+
 bool contains(const std::vector<ValueId>& values, ValueId value) {
   return std::find(values.begin(), values.end(), value) != values.end();
 }
@@ -121,13 +124,15 @@ class Fuser {
     return true;
   }
 
-  // An op of the same region that moves up to the head must not hold large results for long.
+  // An op of the same region that moves up to the head must not hold large results for long: it passes the
+  // gradients of one layer at most.
   bool may_follow(std::uint32_t head, std::uint32_t op, bool next) const {
     const Node& node = node_of(op);
     if (node.op.model().can_fail || program_.region[op] != program_.region[head]) return false;
     Index bytes = 0;
     for (const TensorType& type : graph_.result_types(node)) bytes += bytes_of(type);
-    return next || 8 * bytes <= bytes_of(graph_.values[node_of(head).first_value].type);
+    const bool small = 8 * bytes <= bytes_of(graph_.values[node_of(head).first_value].type);
+    return next || small || op - head <= kFewOps;
   }
 
   // An update moves up from the commit where nothing can fail from its head on, and nothing reads the old

@@ -258,6 +258,9 @@ Program flatten(const GraphData& graph, const NamedRequest& named,
       program.sources.push_back(graph.nodes[id].first_value);
     }
   }
+  // As declared: the gradient of a layer's weights then follows that of its input, while both weights and
+  // incoming gradient are in cache.
+  std::sort(program.order.begin(), program.order.end());
   for (NodeId id : program.order) check_op(graph, id);
   RegionSplit(graph, program).run();
   move_updates_to_commit(graph, program);

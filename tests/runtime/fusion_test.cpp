@@ -43,8 +43,8 @@ TEST_CASE("bias, activation, mask, sums of rows and updates are tails of their p
         "  op 'wafer.matmul' at 'fc1' + op 'wafer.add' at 'fc1' + op 'wafer.relu'\n"
         "  op 'wafer.matmul' at 'head' + op 'wafer.add' at 'head'\n"
         "  op 'wafer.matmul' at 'head' + op 'wafer.relu_gradient' + op 'wafer.sum' at 'fc1'\n"
-        "  op 'wafer.matmul' at 'fc1' + op 'wafer.sgd_update' at 'optimizer.fc1.weight'\n"
-        "  op 'wafer.matmul' at 'head' + op 'wafer.sgd_update' at 'optimizer.head.weight'\n");
+        "  op 'wafer.matmul' at 'head' + op 'wafer.sgd_update' at 'optimizer.head.weight'\n"
+        "  op 'wafer.matmul' at 'fc1' + op 'wafer.sgd_update' at 'optimizer.fc1.weight'\n");
 }
 
 TEST_CASE("a mesh has no tails: its blocks' results are moved before they are read") {

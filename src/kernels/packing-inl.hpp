@@ -24,10 +24,12 @@ struct Matrix {
   const float* at(Index i, Index j) const { return data + i * row + j * col; }
 };
 
+/// By fours: the rows of a tile are few, and storing a part of a vector is slow with AVX2.
 HWY_INLINE void copy_floats(const float* from, Index count, float* to) {
+  const hn::FixedTag<float, 4> four;
   Index i = 0;
-  for (; i + kLanes <= count; i += kLanes) hn::StoreU(hn::LoadU(kFloats, from + i), kFloats, to + i);
-  if (i < count) store_first(load_first(from + i, count - i, 0), count - i, to + i);
+  for (; i + 4 <= count; i += 4) hn::StoreU(hn::LoadU(four, from + i), four, to + i);
+  for (; i < count; ++i) to[i] = from[i];
 }
 
 /// A vector of blocks of four floats: one row's, or beside it that of the row four rows on.
@@ -112,11 +114,14 @@ HWY_INLINE Index even(Index n, Index i, Index pieces) { return n * i / pieces; }
 /// Even tiles of at most `tile_rows` rows of A, whose columns are adjacent in memory: tile after tile, and in
 /// a tile the elements of one column of A after another.
 HWY_NOINLINE inline void pack_row_tiles(const Matrix& a, Index m, Index depth, Index tile_rows, float* to) {
+  constexpr Index kColumns = 16;  // so many are read to their end before the next: they lie on a page each
   const Index tiles = (m + tile_rows - 1) / tile_rows;
-  for (Index p = 0; p < depth; ++p) {
+  for (Index begin = 0; begin < depth; begin += kColumns) {
+    const Index end = std::min(depth, begin + kColumns);
     for (Index tile = 0; tile < tiles; ++tile) {
       const Index i = even(m, tile, tiles);
-      copy_floats(a.at(i, p), even(m, tile + 1, tiles) - i, to + (tile * depth + p) * tile_rows);
+      const Index rows = even(m, tile + 1, tiles) - i;
+      for (Index p = begin; p < end; ++p) copy_floats(a.at(i, p), rows, to + (tile * depth + p) * tile_rows);
     }
   }
 }

@@ -44,6 +44,8 @@ void Call::reserve(const CallSizes& sizes) {
 
 void Call::resolve(const CallPlace& at, const ActionRecord& of, std::uint32_t tile) {
   action = &of;
+  op_ = &at.data.ops[of.op];
+  where_ = at.data.places[op_->where];
   Index left = tile;
   for (std::uint32_t f = 0; f < of.factors; ++f) {
     const FactorRecord& factor = at.data.factors[of.first_factor + f];
@@ -126,9 +128,9 @@ void Call::add_stream(const ExecutableData& data, const Tile& tile, const Operan
 }
 
 void Call::run(const ExecutableData& data, Context& context) {
-  const OpRecord& op = data.ops[action->op];
+  const OpRecord& op = *op_;
   const Tiles in(tiles.data(), action->inputs), out(tiles.data() + action->inputs, action->results);
-  context.where = data.places[op.where];
+  context.where = where_;
   context.tail = nullptr;  // a call that threw has left its own
   if (action->tails == 0) return op.run(op.op.get(), context, in, out);
   Run run{*this, data, context};

@@ -187,7 +187,8 @@ bool Executor::Worker::wait_until_done(std::int64_t ticket, std::int64_t own) co
 
 void Executor::Worker::count_moved(Index bytes) { add_to(slot_.moved_bytes, bytes); }
 
-void Executor::Worker::execute(const Claim& claim, const Place& place) {
+// (Inline, as the two below: a small action takes no longer than a few calls.)
+inline void Executor::Worker::execute(const Claim& claim, const Place& place) {
   const ActionRecord& action = executor_.program_->actions[claim.action];
   if (action.kind == ActionKind::compute) {
     compute(claim.action, place, claim.tile);
@@ -201,7 +202,7 @@ void Executor::Worker::execute(const Claim& claim, const Place& place) {
 
 // The call of an action that is one tile of the only block differs from step to step in nothing but the
 // run-time extents; so where it is kept, it is resolved when those change.
-Call& Executor::Worker::call_of(std::uint32_t action_index, const Place& place, std::uint32_t tile) {
+inline Call& Executor::Worker::call_of(std::uint32_t action_index, const Place& place, std::uint32_t tile) {
   const ActionRecord& action = executor_.program_->actions[action_index];
   Call& call = kept_.empty() ? call_ : kept_[executor_.numbers_->first_call + action_index];
   const bool kept = &call != &call_ && action.tiles == 1 && executor_.program_->grid.micro_batches == 1;
@@ -211,7 +212,7 @@ Call& Executor::Worker::call_of(std::uint32_t action_index, const Place& place, 
   return call;
 }
 
-void Executor::Worker::compute(std::uint32_t action_index, const Place& place, std::uint32_t tile) {
+inline void Executor::Worker::compute(std::uint32_t action_index, const Place& place, std::uint32_t tile) {
   const ActionRecord& action = executor_.program_->actions[action_index];
   Call& call = call_of(action_index, place, tile);
   const bool linked = action.chain >= 0 && place.block[static_cast<std::size_t>(action.chain)] > 0;

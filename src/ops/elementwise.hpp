@@ -114,17 +114,21 @@ void elementwise(const Tile& out, Tiles in, const F& f) {
 /// `rows` and `cols` are the result's.
 kernels::Operand operand_of(const Tile& tile, Index rows, Index cols);
 
-/// Calls a kernel of rows and columns on f32 tiles: once where they are matrices, else for each run.
+/// Calls a kernel of rows and columns on f32 tiles: once where they are matrices, as one row where their rows
+/// are adjacent; else for each run.
 template <std::size_t kInputs, class F>
 void rows_and_columns(const Tile& out, Tiles in, const F& f) {
   if (out.rank == 2 && out.stride[1] == 1 && out.extent[0] > 1) {
+    const Index rows = out.extent[0], cols = out.extent[1];
     std::array<kernels::Operand, kInputs> operands;
-    bool fits = true;
+    bool fits = true, one_row = out.stride[0] == cols;
     for (std::size_t i = 0; i < kInputs; ++i) {
-      operands[i] = operand_of(in[i], out.extent[0], out.extent[1]);
+      operands[i] = operand_of(in[i], rows, cols);
       fits = fits && operands[i].data != nullptr;
+      one_row = one_row && operands[i].row == cols * operands[i].col;
     }
-    if (fits) return f(out.extent[0], out.extent[1], operands, out.as<float>(), out.stride[0]);
+    if (fits && one_row) return f(1, rows * cols, operands, out.as<float>(), out.stride[0]);
+    if (fits) return f(rows, cols, operands, out.as<float>(), out.stride[0]);
   }
   [&]<std::size_t... I>(std::index_sequence<I...>) {
     elementwise<float, decltype(I, float())...>(out, in, [&](Index n, auto... runs) {

@@ -29,8 +29,8 @@ struct MultiplyAdd {
 };
 
 /// Calls f(rows, cols, offsets, row strides) for matrices whose columns are adjacent in every operand: once
-/// where the tiles are such a matrix, else for runs, or for single elements. The first tile counts as operand
-/// 0.
+/// where the tiles are such a matrix, as one row where its rows are adjacent too; else for runs, or for
+/// single elements. The first tile counts as operand 0.
 template <class F>
 void for_each_matrix(const Tile& first, Tiles others, const F& f) {
   using Offsets = LoopNest::Offsets;
@@ -42,7 +42,12 @@ void for_each_matrix(const Tile& first, Tiles others, const F& f) {
     matrix = matrix && columns_are_adjacent(others[i]);
     rows[i + 1] = others[i].stride[0];
   }
-  if (matrix) return f(rank == 1 ? 1 : first.extent[0], first.extent[at(rank - 1)], Offsets{}, rows);
+  if (matrix) {
+    const Index height = rank == 1 ? 1 : first.extent[0], width = first.extent[at(rank - 1)];
+    bool one_row = true;
+    for (std::size_t i = 0; i <= others.size(); ++i) one_row = one_row && (height == 1 || rows[i] == width);
+    return one_row ? f(1, height * width, Offsets{}, rows) : f(height, width, Offsets{}, rows);
+  }
   const LoopNest nest = loop_nest(first, others);
   const Index n = nest.run();
   bool adjacent = true;

@@ -219,8 +219,10 @@ void cross_entropy(Index rows, Index classes, const float* z, Index z_row, const
 
 void cross_entropy_gradient(Index rows, Index classes, const float* p, Index p_row, const std::int32_t* label,
                             const float* g, Index g_stride, float* dz, Index dz_row) {
+  // A vector that reaches into the next row must not be stored while that one is to be read (dz may be p):
+  // the CPU would wait. So short rows are kept here meanwhile.
   constexpr Index kRows = 16;
-  HWY_ALIGN float short_rows[kRows * kVirtualLanes];  // see above
+  HWY_ALIGN float short_rows[kRows * kVirtualLanes];
   const bool is_short = classes <= kVirtualLanes;
   for (Index begin = 0; begin < rows; begin += kRows) {
     const Index count = std::min(kRows, rows - begin);

@@ -11,6 +11,8 @@
 #include "kernels/math-inl.hpp"
 #include "kernels/vectors-inl.hpp"
 
+#include <array>
+
 HWY_BEFORE_NAMESPACE();
 namespace wafer::inline v0::kernels::HWY_NAMESPACE {
 namespace {
@@ -47,18 +49,6 @@ struct RowSum {
   float max, total;
 };
 
-using Sixteen = Lanes<Floats, kVirtualLanes>;
-
-/// exp(z − max) of a row of at most 16 classes. A missing element's is +0, which adds nothing.
-HWY_INLINE RowSum exponentials_of_short_row(Index classes, const float* z, float* e) {
-  const float max = max_of_row(classes, z);
-  const Sixteen lanes = Sixteen::made_by([&](Index l) HWY_ATTR {
-    return exp_of(hn::Sub(load_up_to(z + l, classes - l, -kInfinity), set(max)));
-  });
-  lanes.for_each([&](Vector v, Index l) HWY_ATTR { hn::Store(v, kFloats, e + l); });
-  return {max, 0.0F + lanes.total()};
-}
-
 HWY_INLINE RowSum softmax_of_row(Index classes, const float* z, float* p) {
   const float max = max_of_row(classes, z);
   for (Index j = 0; j < classes; j += kLanes) {
@@ -70,29 +60,157 @@ HWY_INLINE RowSum softmax_of_row(Index classes, const float* z, float* p) {
   return {max, total};
 }
 
+// Short rows are computed kLanes at a time, each in a lane of its own, and a vector for each class: what is
+// summed up in a row then needs no exchange of lanes. All of them are read before any is written, since p may
+// be z.
+
+/// The rows of such a group; where there are fewer, the last one again.
+template <class T>
+struct Group {
+  std::array<T*, size_t{kLanes}> row;
+
+  Group(T* first, Index stride, Index rows) {
+    for (Index i = 0; i < kLanes; ++i) row[static_cast<size_t>(i)] = first + std::min(i, rows - 1) * stride;
+  }
+};
+
+/// Four vectors whose blocks of 4 lanes are matrices of 4 x 4 elements, a row in each vector.
+struct Blocks {
+  Vector v0, v1, v2, v3;
+
+  HWY_INLINE Blocks transposed() const {
+    const hn::Repartition<double, Floats> pairs;
+    const auto low01 = hn::BitCast(pairs, hn::InterleaveLower(kFloats, v0, v1));  // 00 10 01 11
+    const auto low23 = hn::BitCast(pairs, hn::InterleaveLower(kFloats, v2, v3));
+    const auto high01 = hn::BitCast(pairs, hn::InterleaveUpper(kFloats, v0, v1));  // 02 12 03 13
+    const auto high23 = hn::BitCast(pairs, hn::InterleaveUpper(kFloats, v2, v3));
+    return {hn::BitCast(kFloats, hn::InterleaveLower(pairs, low01, low23)),
+            hn::BitCast(kFloats, hn::InterleaveUpper(pairs, low01, low23)),
+            hn::BitCast(kFloats, hn::InterleaveLower(pairs, high01, high23)),
+            hn::BitCast(kFloats, hn::InterleaveUpper(pairs, high01, high23))};
+  }
+};
+
+/// Four elements of every fourth row, from column j on: as many rows as D has blocks.
+template <class D>
+HWY_INLINE hn::Vec<D> load_block(D d, const float* const* row, Index j) {
+  if constexpr (hn::MaxLanes(D()) == 4) {
+    return hn::LoadU(d, *row + j);
+  } else {
+    const hn::Half<D> half;
+    return hn::Combine(d, load_block(half, row + hn::MaxLanes(half), j), load_block(half, row, j));
+  }
+}
+template <class D>
+HWY_INLINE void store_block(D d, hn::Vec<D> v, float* const* row, Index j) {
+  if constexpr (hn::MaxLanes(D()) == 4) {
+    hn::StoreU(v, d, *row + j);
+  } else {
+    const hn::Half<D> half;
+    store_block(half, hn::LowerHalf(half, v), row, j);
+    store_block(half, hn::UpperHalf(half, v), row + hn::MaxLanes(half), j);
+  }
+}
+
+/// Calls f(j) for columns whose next four make up [0, classes); the last four may overlap others.
+template <class F>
+HWY_INLINE void for_each_four(Index classes, const F& f) {
+  for (Index j = 0; j < classes; j += 4) f(std::min(j, classes - 4));
+}
+
+/// to[j][i] = element j of row i.
+HWY_INLINE void gather(const Group<const float>& from, Index classes, float* to) {
+  if (classes < 4) {
+    for (Index j = 0; j < classes; ++j)
+      for (Index i = 0; i < kLanes; ++i) to[j * kLanes + i] = from.row[static_cast<size_t>(i)][j];
+    return;
+  }
+  const float* const* const row = from.row.data();
+  for_each_four(classes, [&](Index j) HWY_ATTR {
+    const Blocks blocks = Blocks{load_block(kFloats, row, j), load_block(kFloats, row + 1, j),
+                                 load_block(kFloats, row + 2, j), load_block(kFloats, row + 3, j)}
+                              .transposed();
+    hn::Store(blocks.v0, kFloats, to + j * kLanes);
+    hn::Store(blocks.v1, kFloats, to + (j + 1) * kLanes);
+    hn::Store(blocks.v2, kFloats, to + (j + 2) * kLanes);
+    hn::Store(blocks.v3, kFloats, to + (j + 3) * kLanes);
+  });
+}
+
+/// The reverse.
+HWY_INLINE void scatter(const float* from, Index classes, const Group<float>& to) {
+  if (classes < 4) {
+    for (Index j = 0; j < classes; ++j)
+      for (Index i = 0; i < kLanes; ++i) to.row[static_cast<size_t>(i)][j] = from[j * kLanes + i];
+    return;
+  }
+  float* const* const row = to.row.data();
+  for_each_four(classes, [&](Index j) HWY_ATTR {
+    const Blocks blocks =
+        Blocks{hn::Load(kFloats, from + j * kLanes), hn::Load(kFloats, from + (j + 1) * kLanes),
+               hn::Load(kFloats, from + (j + 2) * kLanes), hn::Load(kFloats, from + (j + 3) * kLanes)}
+            .transposed();
+    store_block(kFloats, blocks.v0, row, j);
+    store_block(kFloats, blocks.v1, row + 1, j);
+    store_block(kFloats, blocks.v2, row + 2, j);
+    store_block(kFloats, blocks.v3, row + 3, j);
+  });
+}
+
+/// The sum of lanes l, l + kStep, l + 2 kStep, ... in the order in which 16 lanes are folded by halves.
+template <Index kStep>
+HWY_INLINE Vector folded(const float* e, Index l) {
+  if constexpr (kStep == kVirtualLanes) {
+    return hn::Load(kFloats, e + l * kLanes);
+  } else {
+    return hn::Add(folded<2 * kStep>(e, l), folded<2 * kStep>(e, l + kStep));
+  }
+}
+
+/// Cross-entropy of min(rows, kLanes) rows of at most 16 classes.
+HWY_INLINE void cross_entropy_of_group(Index rows, Index classes, const float* z, Index z_row,
+                                       const std::int32_t* label, float* loss, float* p, Index p_row) {
+  HWY_ALIGN float chosen[kLanes], e[kVirtualLanes * kLanes];
+  const Group<const float> from(z, z_row, rows);
+  for (Index i = 0; i < kLanes; ++i)
+    chosen[i] = from.row[static_cast<size_t>(i)][label[std::min(i, rows - 1)]];
+  gather(from, classes, e);
+  Vector max = set(-kInfinity);
+  for (Index j = 0; j < classes; ++j) {
+    const Vector v = hn::Load(kFloats, e + j * kLanes);
+    max = hn::IfThenElse(hn::Gt(v, max), v, max);
+  }
+  for (Index j = 0; j < classes; ++j) {
+    const Vector v = hn::Load(kFloats, e + j * kLanes);
+    hn::Store(exp_of(hn::Sub(v, max)), kFloats, e + j * kLanes);
+  }
+  // A missing class adds nothing.
+  for (Index j = classes; j < kVirtualLanes; ++j) hn::Store(hn::Zero(kFloats), kFloats, e + j * kLanes);
+  const Vector total = folded<1>(e, 0);
+  for (Index j = 0; j < classes; ++j)
+    hn::Store(divide(hn::Load(kFloats, e + j * kLanes), total), kFloats, e + j * kLanes);
+  scatter(e, classes, Group<float>(p, p_row, rows));
+  store_up_to(hn::Sub(log_of(total), hn::Sub(hn::Load(kFloats, chosen), max)), rows, loss);
+}
+
 void cross_entropy(Index rows, Index classes, const float* z, Index z_row, const std::int32_t* label,
                    float* loss, float* p, Index p_row) {
-  // The logarithms of kLanes rows at a time. A vector that reaches into the next row must not be stored while
-  // that one is to be read (p may be z): the CPU would wait. So short rows are kept here meanwhile.
-  HWY_ALIGN float totals[kLanes], at_label[kLanes], short_rows[kLanes * kVirtualLanes];
-  const bool is_short = classes <= kVirtualLanes;
+  HWY_ALIGN float totals[kLanes], at_label[kLanes];  // the logarithms of kLanes rows at a time
   for (Index begin = 0; begin < rows; begin += kLanes) {
     const Index count = std::min(kLanes, rows - begin);
+    if (classes <= kVirtualLanes) {
+      cross_entropy_of_group(count, classes, z + begin * z_row, z_row, label + begin, loss + begin,
+                             p + begin * p_row, p_row);
+      continue;
+    }
     hn::Store(set(1), kFloats, totals);
     hn::Store(set(0), kFloats, at_label);
     for (Index i = 0; i < count; ++i) {
       const float* const row = z + (begin + i) * z_row;
       const float chosen = row[label[begin + i]];
-      const RowSum sum = is_short ? exponentials_of_short_row(classes, row, short_rows + i * kVirtualLanes)
-                                  : softmax_of_row(classes, row, p + (begin + i) * p_row);
+      const RowSum sum = softmax_of_row(classes, row, p + (begin + i) * p_row);
       totals[i] = sum.total;
       at_label[i] = chosen - sum.max;
-    }
-    for (Index i = 0; is_short && i < count; ++i) {
-      for (Index l = 0; l < classes; l += kLanes) {
-        const Vector e = hn::Load(kFloats, short_rows + i * kVirtualLanes + l);
-        store_up_to(divide(e, set(totals[i])), classes - l, p + (begin + i) * p_row + l);
-      }
     }
     const Vector losses = hn::Sub(log_of(hn::Load(kFloats, totals)), hn::Load(kFloats, at_label));
     store_up_to(losses, count, loss + begin);
@@ -101,8 +219,10 @@ void cross_entropy(Index rows, Index classes, const float* z, Index z_row, const
 
 void cross_entropy_gradient(Index rows, Index classes, const float* p, Index p_row, const std::int32_t* label,
                             const float* g, Index g_stride, float* dz, Index dz_row) {
+  // A vector that reaches into the next row must not be stored while that one is to be read (dz may be p):
+  // the CPU would wait. So short rows are kept here meanwhile.
   constexpr Index kRows = 16;
-  HWY_ALIGN float short_rows[kRows * kVirtualLanes];  // see above
+  HWY_ALIGN float short_rows[kRows * kVirtualLanes];
   const bool is_short = classes <= kVirtualLanes;
   for (Index begin = 0; begin < rows; begin += kRows) {
     const Index count = std::min(kRows, rows - begin);

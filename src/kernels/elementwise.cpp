@@ -11,6 +11,8 @@
 #include "kernels/math-inl.hpp"
 #include "kernels/vectors-inl.hpp"
 
+#include <algorithm>
+
 HWY_BEFORE_NAMESPACE();
 namespace wafer::inline v0::kernels::HWY_NAMESPACE {
 namespace {
@@ -79,23 +81,33 @@ struct Row {
 
 // Rows shorter than a vector are loaded some at a time before any of them is stored: a vector that reaches
 // into the next row, which y may share with an operand, would have to wait for the store.
-constexpr Index kShortRows = 4;
+constexpr Index kShortRows = 16;
+
+/// The rows of an operand that are shorter than a vector; one row for all is read once.
+struct ShortRows {
+  Operand operand;
+  Index cols;
+  Vector row0;
+
+  HWY_INLINE ShortRows(const Operand& of, Index of_cols) : operand(of), cols(of_cols), row0(load(0)) {}
+  HWY_INLINE Vector load(Index i) const {
+    const float* const p = operand.data + i * operand.row;
+    return operand.col == 0 ? set(*p) : load_first(p, cols, 1);
+  }
+  HWY_INLINE Vector at(Index i) const { return operand.row == 0 ? row0 : load(i); }
+};
 
 template <Vector (*kFunction)(Vector, Vector)>
 void binary_of_short_rows(Index rows, Index cols, const Operand& a, const Operand& b, float* y, Index y_row) {
-  const auto at = [&](Index i) HWY_ATTR {
-    return kFunction(Row(a.data + i * a.row, a.col).first_at(0, cols),
-                     Row(b.data + i * b.row, b.col).first_at(0, cols));
-  };
-  Index i = 0;
-  for (; i + kShortRows <= rows; i += kShortRows) {
-    const Vector y0 = at(i), y1 = at(i + 1), y2 = at(i + 2), y3 = at(i + 3);
-    store_first(y0, cols, y + i * y_row);
-    store_first(y1, cols, y + (i + 1) * y_row);
-    store_first(y2, cols, y + (i + 2) * y_row);
-    store_first(y3, cols, y + (i + 3) * y_row);
+  const ShortRows left(a, cols), right(b, cols);
+  HWY_ALIGN float results[kShortRows * kLanes];
+  for (Index begin = 0; begin < rows; begin += kShortRows) {
+    const Index count = std::min(kShortRows, rows - begin);
+    for (Index i = 0; i < count; ++i)
+      hn::Store(kFunction(left.at(begin + i), right.at(begin + i)), kFloats, results + i * kLanes);
+    for (Index i = 0; i < count; ++i)
+      store_first(hn::Load(kFloats, results + i * kLanes), cols, y + (begin + i) * y_row);
   }
-  for (; i < rows; ++i) store_first(at(i), cols, y + i * y_row);
 }
 
 template <Vector (*kFunction)(Vector, Vector)>

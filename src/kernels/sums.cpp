@@ -42,37 +42,22 @@ void sum_tail(Index rows, Index count, const float* x, Index row_stride, float* 
   store_first(sum, count, y);
 }
 
-void sum_vector(Index rows, const float* x, Index row_stride, float* y, bool accumulate) {
-  Vector sum = accumulate ? hn::LoadU(kFloats, y) : hn::Zero(kFloats);
-  for (Index i = 0; i < rows; ++i) sum = hn::Add(sum, hn::LoadU(kFloats, x + i * row_stride));
-  hn::StoreU(sum, kFloats, y);
-}
-
-/// Four vectors abreast hide the latency of additions and use whole cache lines.
-void sum_four_vectors(Index rows, const float* x, Index row_stride, float* y, bool accumulate) {
-  const Vector zero = hn::Zero(kFloats);
-  Vector sum0 = accumulate ? hn::LoadU(kFloats, y) : zero;
-  Vector sum1 = accumulate ? hn::LoadU(kFloats, y + kLanes) : zero;
-  Vector sum2 = accumulate ? hn::LoadU(kFloats, y + 2 * kLanes) : zero;
-  Vector sum3 = accumulate ? hn::LoadU(kFloats, y + 3 * kLanes) : zero;
-  for (Index i = 0; i < rows; ++i) {
-    const float* row = x + i * row_stride;
-    sum0 = hn::Add(sum0, hn::LoadU(kFloats, row));
-    sum1 = hn::Add(sum1, hn::LoadU(kFloats, row + kLanes));
-    sum2 = hn::Add(sum2, hn::LoadU(kFloats, row + 2 * kLanes));
-    sum3 = hn::Add(sum3, hn::LoadU(kFloats, row + 3 * kLanes));
-  }
-  hn::StoreU(sum0, kFloats, y);
-  hn::StoreU(sum1, kFloats, y + kLanes);
-  hn::StoreU(sum2, kFloats, y + 2 * kLanes);
-  hn::StoreU(sum3, kFloats, y + 3 * kLanes);
+/// Some vectors abreast hide the latency of additions.
+template <Index kVectors>
+void sum_vectors(Index rows, const float* x, Index row_stride, float* y, bool accumulate) {
+  using Sums = Lanes<Floats, kVectors * kLanes>;
+  const PlainTerms load;
+  Sums sums =
+      accumulate ? Sums::from(load, y) : Sums::made_by([](Index) HWY_ATTR { return hn::Zero(kFloats); });
+  for (Index i = 0; i < rows; ++i) sums = sums.plus(Sums::from(load, x + i * row_stride));
+  sums.for_each([&](Vector v, Index l) HWY_ATTR { hn::StoreU(v, kFloats, y + l); });
 }
 
 void sum_rows(Index rows, Index cols, const float* x, Index row_stride, float* y, bool accumulate) {
   Index j = 0;
-  for (; j + 4 * kLanes <= cols; j += 4 * kLanes)
-    sum_four_vectors(rows, x + j, row_stride, y + j, accumulate);
-  for (; j + kLanes <= cols; j += kLanes) sum_vector(rows, x + j, row_stride, y + j, accumulate);
+  for (; j + 4 * kLanes <= cols; j += 4 * kLanes) sum_vectors<4>(rows, x + j, row_stride, y + j, accumulate);
+  for (; j + 2 * kLanes <= cols; j += 2 * kLanes) sum_vectors<2>(rows, x + j, row_stride, y + j, accumulate);
+  for (; j + kLanes <= cols; j += kLanes) sum_vectors<1>(rows, x + j, row_stride, y + j, accumulate);
   if (j < cols) sum_tail(rows, cols - j, x + j, row_stride, y + j, accumulate);
 }
 

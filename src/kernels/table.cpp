@@ -38,23 +38,41 @@ WAFER_TABLE_OF(N_AVX3)
 WAFER_TABLE_OF(N_NEON)
 #endif
 
-const Table& table(KernelTarget target) {
-  if (!supports(target)) {
-    throw UserError("kernel target " + std::string(name_of(target)) +
-                    ": expected one that this CPU can run, best is " + std::string(name_of(best_target())));
-  }
+namespace {
+
+const Table* table_of(KernelTarget target) {
   switch (target) {
-    case KernelTarget::automatic: return table(best_target());
-    case KernelTarget::portable: return N_EMU128::all();
+    case KernelTarget::automatic: return table_of(best_target());
+    case KernelTarget::portable: return &N_EMU128::all();
 #if defined(__x86_64__)
-    case KernelTarget::sse4: return N_SSE4::all();
-    case KernelTarget::avx2: return N_AVX2::all();
-    case KernelTarget::avx512: return N_AVX3::all();
+    case KernelTarget::sse4: return &N_SSE4::all();
+    case KernelTarget::avx2: return &N_AVX2::all();
+    case KernelTarget::avx512: return &N_AVX3::all();
 #elif defined(__aarch64__)
-    case KernelTarget::neon: return N_NEON::all();
+    case KernelTarget::neon: return &N_NEON::all();
 #endif
-    default: throw InternalError("unknown kernel target");
+    default: return nullptr;
   }
+}
+
+// By target; null where the CPU lacks it. The CPU is asked once, not for each call of a kernel.
+using Tables = std::array<const Table*, static_cast<std::size_t>(KernelTarget::neon) + 1>;
+Tables supported_tables() {
+  Tables tables{};
+  for (std::size_t t = 0; t < tables.size(); ++t) {
+    const auto target = static_cast<KernelTarget>(t);
+    if (supports(target)) tables[t] = table_of(target);
+  }
+  return tables;
+}
+
+}  // namespace
+
+const Table& table(KernelTarget target) {
+  static const Tables tables = supported_tables();
+  if (const Table* const found = tables[static_cast<std::size_t>(target)]) return *found;
+  throw UserError("kernel target " + std::string(name_of(target)) +
+                  ": expected one that this CPU can run, best is " + std::string(name_of(best_target())));
 }
 
 }  // namespace wafer::inline v0::kernels

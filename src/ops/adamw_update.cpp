@@ -29,8 +29,7 @@ void run_kernel(const void* op, const Context& context, Tiles in, Tiles out) {
   ops::copy(out[0], in[0]);
   ops::copy(out[1], in[2]);
   ops::copy(out[2], in[3]);
-  const Tile others[] = {out[1], out[2], in[1]};
-  ops::for_each_matrix(out[0], others, [&](Index rows, Index cols, const auto& at, const auto& row) {
+  ops::for_each_matrix(out, in[1], [&](Index rows, Index cols, const auto& at, const auto& row) {
     update(rows, cols, {out[0].as<float>() + at[0], row[0]}, {out[1].as<float>() + at[1], row[1]},
            {out[2].as<float>() + at[2], row[2]}, {in[1].as<float>() + at[3], row[3]}, scalars);
   });

@@ -97,11 +97,12 @@ Alias SoftmaxCrossEntropy::alias(const Types&) const { return {{1, 0}}; }
 
 Cost SoftmaxCrossEntropy::cost(const Types& in) const {
   // An exponential is about 20 operations; maximum, sum and quotient of a row, which wait for each other, as
-  // many again. Rows are computed in whole vectors.
+  // many again. Long rows are computed in whole vectors.
   constexpr double kOperations = 40;
   const double rows = static_cast<double>(in[1].shape.size());
-  const double classes = static_cast<double>(round_up(in[0].shape[in[0].shape.rank() - 1], 16));
-  return {rows * classes * kOperations, 2.0 * static_cast<double>(bytes_of(in[0]) + bytes_of(in[1]))};
+  const Index classes = in[0].shape[in[0].shape.rank() - 1];
+  const double computed = static_cast<double>(classes > 16 ? round_up(classes, 16) : classes);
+  return {rows * computed * kOperations, 2.0 * static_cast<double>(bytes_of(in[0]) + bytes_of(in[1]))};
 }
 
 void SoftmaxCrossEntropy::run(const Context&, Tiles in, Tiles out) const {

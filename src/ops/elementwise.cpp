@@ -49,17 +49,6 @@ LoopNest loop_nest(const Tile& out, Tiles in) {
   return nest;
 }
 
-kernels::Operand operand_of(const Tile& tile, Index rows, Index cols) {
-  // Missing dimensions are broadcast; single ones too.
-  const bool has_rows = tile.rank == 2 && tile.extent[0] != 1;
-  const auto last = at(tile.rank - 1);
-  const bool has_cols = tile.rank > 0 && tile.extent[last] != 1;
-  const bool fits = tile.rank <= 2 && (!has_rows || tile.extent[0] == rows) &&
-                    (!has_cols || (tile.extent[last] == cols && tile.stride[last] == 1));
-  if (!fits) return {};
-  return {tile.as<float>(), has_rows ? tile.stride[0] : 0, has_cols || cols == 1 ? 1 : 0};
-}
-
 namespace {
 
 template <class T>

@@ -112,19 +112,32 @@ void elementwise(const Tile& out, Tiles in, const F& f) {
 
 /// A tile as rows of adjacent columns, with the strides of `kernels::Operand`; data is null where it is none.
 /// `rows` and `cols` are the result's.
-kernels::Operand operand_of(const Tile& tile, Index rows, Index cols);
+inline kernels::Operand operand_of(const Tile& tile, Index rows, Index cols) {
+  // Missing dimensions are broadcast; single ones too.
+  const bool has_rows = tile.rank == 2 && tile.extent[0] != 1;
+  const auto last = at(tile.rank - 1);
+  const bool has_cols = tile.rank > 0 && tile.extent[last] != 1;
+  const bool fits = tile.rank <= 2 && (!has_rows || tile.extent[0] == rows) &&
+                    (!has_cols || (tile.extent[last] == cols && tile.stride[last] == 1));
+  if (!fits) return {};
+  return {tile.as<float>(), has_rows ? tile.stride[0] : 0, has_cols || cols == 1 ? 1 : 0};
+}
 
-/// Calls a kernel of rows and columns on f32 tiles: once where they are matrices, else for each run.
+/// Calls a kernel of rows and columns on f32 tiles: once where they are matrices, as one row where their rows
+/// are adjacent; else for each run.
 template <std::size_t kInputs, class F>
 void rows_and_columns(const Tile& out, Tiles in, const F& f) {
   if (out.rank == 2 && out.stride[1] == 1 && out.extent[0] > 1) {
+    const Index rows = out.extent[0], cols = out.extent[1];
     std::array<kernels::Operand, kInputs> operands;
-    bool fits = true;
+    bool fits = true, one_row = out.stride[0] == cols;
     for (std::size_t i = 0; i < kInputs; ++i) {
-      operands[i] = operand_of(in[i], out.extent[0], out.extent[1]);
+      operands[i] = operand_of(in[i], rows, cols);
       fits = fits && operands[i].data != nullptr;
+      one_row = one_row && operands[i].row == cols * operands[i].col;
     }
-    if (fits) return f(out.extent[0], out.extent[1], operands, out.as<float>(), out.stride[0]);
+    if (fits && one_row) return f(1, rows * cols, operands, out.as<float>(), out.stride[0]);
+    if (fits) return f(rows, cols, operands, out.as<float>(), out.stride[0]);
   }
   [&]<std::size_t... I>(std::index_sequence<I...>) {
     elementwise<float, decltype(I, float())...>(out, in, [&](Index n, auto... runs) {

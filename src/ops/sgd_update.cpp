@@ -24,14 +24,12 @@ void run_kernel(const void* op, const Context& context, Tiles in, Tiles out) {
   const bool momentum = out.size() == 2;
   ops::copy(out[0], in[0]);
   if (momentum) ops::copy(out[1], in[2]);
-  const Tile others[] = {in[1], out.back()};
-  ops::for_each_matrix(out[0], Tiles(others, out.size()),
-                       [&](Index rows, Index cols, const auto& at, const auto& row) {
-                         const kernels::Rows m =
-                             momentum ? kernels::Rows{out[1].as<float>() + at[2], row[2]} : kernels::Rows{};
-                         update(rows, cols, {out[0].as<float>() + at[0], row[0]}, m,
-                                {in[1].as<float>() + at[1], row[1]}, scalars);
-                       });
+  const std::size_t gradient = out.size();
+  ops::for_each_matrix(out, in[1], [&](Index rows, Index cols, const auto& at, const auto& row) {
+    const kernels::Rows m = momentum ? kernels::Rows{out[1].as<float>() + at[1], row[1]} : kernels::Rows{};
+    update(rows, cols, {out[0].as<float>() + at[0], row[0]}, m,
+           {in[1].as<float>() + at[gradient], row[gradient]}, scalars);
+  });
 }
 
 }  // namespace

@@ -48,18 +48,26 @@ AxisTags summed_axes(const Tensor& x, const std::vector<Index>& dims, bool keep)
   return axes;
 }
 
-// The result as a tile of the input's rank, with stride 0 in the summed dimensions.
-Tile stretched(const Tile& out, const Tile& in, const Sum& op) {
-  Tile wide = in;
-  wide.data = out.data;
-  int from = 0;
-  for (int d = 0; d < in.rank; ++d) {
-    const bool summed = contains(op.dims, d);
-    wide.stride[ops::at(d)] = summed ? 0 : out.stride[ops::at(from)];
-    if (!summed || op.keep) ++from;
+// The result seen with the dimensions of the input: stride 0 in the summed ones.
+struct Stretched {
+  float* data;
+  int rank;
+  std::array<Index, kMaxRank> stride;
+
+  Stretched(const Tile& out, const Tile& in, const Sum& op) : data(out.as<float>()), rank(in.rank) {
+    int from = 0;
+    for (int d = 0; d < rank; ++d) {
+      const bool summed = contains(op.dims, d);
+      stride[ops::at(d)] = summed ? 0 : out.stride[ops::at(from)];
+      if (!summed || op.keep) ++from;
+    }
   }
-  return wide;
-}
+  float* at(const std::array<Index, kMaxRank>& index) const {
+    Index offset = 0;
+    for (int d = 0; d < rank; ++d) offset += index[ops::at(d)] * stride[ops::at(d)];
+    return data + offset;
+  }
+};
 
 // Calls f(index) for each index of `tile` with 0 in the dimensions where choose(dim) does not hold.
 template <class Choose, class F>
@@ -73,10 +81,10 @@ void for_each_index_of(const Tile& tile, const Choose& choose, const F& f) {
 
 void sum_last(const void* op, const Context& context, Tiles in, Tiles out) {
   const auto kernel = kernels::table(context.target).sum_row;
-  const Tile y = stretched(out[0], in[0], ops::op_of<Sum>(op));
+  const Stretched y(out[0], in[0], ops::op_of<Sum>(op));
   const Index length = in[0].extent[ops::at(in[0].rank - 1)];
   ops::for_each_row(in[0], context.scratch, [&](const std::array<Index, kMaxRank>& index, const float* row) {
-    float& sum = element<float>(y, index);
+    float& sum = *y.at(index);
     sum = kernel(length, row, context.accumulate ? sum : 0);
   });
 }
@@ -87,7 +95,7 @@ void sum_others(const void* op, const Context& context, Tiles in, Tiles out) {
   const auto kernel = kernels::table(context.target).sum_rows;
   const Sum& sum = ops::op_of<Sum>(op);
   const Tile& x = in[0];
-  const Tile y = stretched(out[0], x, sum);
+  const Stretched y(out[0], x, sum);
   const int last = x.rank - 1, rows = static_cast<int>(sum.dims.back());
   const bool adjacent = x.stride[ops::at(last)] == 1 && y.stride[ops::at(last)] == 1;
   const Index columns = adjacent ? x.extent[ops::at(last)] : 1;
@@ -96,7 +104,7 @@ void sum_others(const void* op, const Context& context, Tiles in, Tiles out) {
   const auto kept = [&](int d) { return !contains(sum.dims, d) && !(d == last && adjacent); };
   const auto outer = [&](int d) { return contains(sum.dims, d) && d != rows; };
   for_each_index_of(x, kept, [&](const std::array<Index, kMaxRank>& at_result) {
-    float* const to = ops::address<float>(y, at_result);
+    float* const to = y.at(at_result);
     if (empty) return kernel(0, columns, nullptr, 0, to, context.accumulate);
     bool accumulate = context.accumulate;
     for_each_index_of(x, outer, [&](const std::array<Index, kMaxRank>& at_sum) {
@@ -148,19 +156,17 @@ AxesRule Sum::axes(const Types& in) const {
 
 void Sum::run(const Context& context, Tiles in, Tiles out) const {
   const Tile& x = in[0];
-  const Tile y = stretched(out[0], x, *this);
+  const Stretched y(out[0], x, *this);
   const auto kept = [&](int d) { return !contains(dims, d); };
-  if (!context.accumulate)
-    for_each_index_of(y, kept, [&](const auto& index) { element<float>(y, index) = 0; });
+  if (!context.accumulate) for_each_index_of(x, kept, [&](const auto& index) { *y.at(index) = 0; });
   if (!over_last(dims, x.rank)) {
-    for_each_index(x.rank, x.extent,
-                   [&](const auto& index) { element<float>(y, index) += element<float>(x, index); });
+    for_each_index(x.rank, x.extent, [&](const auto& index) { *y.at(index) += element<float>(x, index); });
     return;
   }
   const std::size_t last = ops::at(x.rank - 1);
   for_each_index_of(x, kept, [&](const std::array<Index, kMaxRank>& index) {
     const float* row = ops::address<float>(x, index);
-    float& sum = element<float>(y, index);
+    float& sum = *y.at(index);
     sum = ops::sum_in_lanes<float>(x.extent[last], sum, [&](Index i) { return row[i * x.stride[last]]; });
   });
 }

@@ -29,21 +29,27 @@ struct MultiplyAdd {
 };
 
 /// Calls f(rows, cols, offsets, row strides) for matrices whose columns are adjacent in every operand: once
-/// where the tiles are such a matrix, else for runs, or for single elements. The first tile counts as operand
-/// 0.
+/// where the tiles are such a matrix, as one row where its rows are adjacent too; else for runs, or for
+/// single elements. Operands are the results, then the gradient.
 template <class F>
-void for_each_matrix(const Tile& first, Tiles others, const F& f) {
+void for_each_matrix(Tiles out, const Tile& gradient, const F& f) {
   using Offsets = LoopNest::Offsets;
-  const int rank = first.rank;
-  const auto columns_are_adjacent = [&](const Tile& tile) { return tile.stride[at(rank - 1)] == 1; };
-  bool matrix = (rank == 1 || rank == 2) && columns_are_adjacent(first);
-  Offsets rows{first.stride[0]};
-  for (std::size_t i = 0; i < others.size(); ++i) {
-    matrix = matrix && columns_are_adjacent(others[i]);
-    rows[i + 1] = others[i].stride[0];
+  const int rank = gradient.rank;
+  const Index height = rank == 2 ? gradient.extent[0] : 1;
+  const Index width = rank == 0 ? 1 : gradient.extent[at(rank - 1)];
+  bool matrix = rank == 1 || rank == 2, one_row = true;
+  Offsets rows{};
+  for (std::size_t o = 0; o <= out.size(); ++o) {
+    const Tile& tile = o < out.size() ? out[o] : gradient;
+    matrix = matrix && tile.stride[at(rank - 1)] == 1;
+    rows[o] = tile.stride[0];
+    one_row = one_row && (height == 1 || rows[o] == width);
   }
-  if (matrix) return f(rank == 1 ? 1 : first.extent[0], first.extent[at(rank - 1)], Offsets{}, rows);
-  const LoopNest nest = loop_nest(first, others);
+  if (matrix) return one_row ? f(1, height * width, Offsets{}, rows) : f(height, width, Offsets{}, rows);
+  std::array<Tile, LoopNest::kMaxOperands> others;
+  std::copy(out.begin() + 1, out.end(), others.begin());
+  others[out.size() - 1] = gradient;
+  const LoopNest nest = loop_nest(out[0], Tiles(others.data(), out.size()));
   const Index n = nest.run();
   bool adjacent = true;
   for (std::size_t o = 0; o < nest.operands; ++o)

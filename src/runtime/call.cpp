@@ -44,6 +44,8 @@ void Call::reserve(const CallSizes& sizes) {
 
 void Call::resolve(const CallPlace& at, const ActionRecord& of, std::uint32_t tile) {
   action = &of;
+  op_ = &at.data.ops[of.op];
+  where_ = at.data.places[op_->where];
   Index left = tile;
   for (std::uint32_t f = 0; f < of.factors; ++f) {
     const FactorRecord& factor = at.data.factors[of.first_factor + f];
@@ -126,9 +128,9 @@ void Call::add_stream(const ExecutableData& data, const Tile& tile, const Operan
 }
 
 void Call::run(const ExecutableData& data, Context& context) {
-  const OpRecord& op = data.ops[action->op];
+  const OpRecord& op = *op_;
   const Tiles in(tiles.data(), action->inputs), out(tiles.data() + action->inputs, action->results);
-  context.where = data.places[op.where];
+  context.where = where_;
   context.tail = nullptr;  // a call that threw has left its own
   if (action->tails == 0) return op.run(op.op.get(), context, in, out);
   Run run{*this, data, context};
@@ -156,10 +158,28 @@ void Call::run_tails(Run& run, Index row, Index rows, Index col, Index cols) {
   const std::string_view where = context.where;
   const Tail* const tail_of_op = context.tail;
   context.tail = nullptr;
+  const Tile& result = tiles[action->inputs];
+  const auto last = static_cast<std::size_t>(result.rank - 1);
+  const bool whole = rows == result.extent[last - 1] && cols == result.extent[last];
+  if (!whole) cut_pieces(data, row, rows, col, cols);
+  const Tile* operands = (whole ? tiles : pieces_).data() + action->inputs + action->results;
+  for (std::uint32_t t = 0; t < action->tails; ++t) {
+    const TailRecord& tail = data.tails[action->first_tail + t];
+    const OpRecord& op = data.ops[tail.op];
+    context.where = data.places[op.where];
+    context.accumulate = (tail.sums && row > 0) || (tail.sums_batch && later_micro_batch_);
+    op.run(op.op.get(), context, Tiles(operands, tail.inputs), Tiles(operands + tail.inputs, tail.results));
+    operands += tail.inputs + tail.results;
+  }
+  context.where = where;
+  context.accumulate = accumulate;
+  context.tail = tail_of_op;
+}
+
+void Call::cut_pieces(const ExecutableData& data, Index row, Index rows, Index col, Index cols) {
   std::size_t k = action->inputs + action->results;
   for (std::uint32_t t = 0; t < action->tails; ++t) {
     const TailRecord& tail = data.tails[action->first_tail + t];
-    const std::size_t first = k;
     for (std::uint32_t n = 0; n < tail.inputs + tail.results; ++n, ++k) {
       const Tile& tile = tiles[k];
       Tile& piece = pieces_[k];
@@ -178,15 +198,7 @@ void Call::run_tails(Run& run, Index row, Index rows, Index col, Index cols) {
       }
       piece.data = static_cast<std::byte*>(tile.data) + offset * size_of(tile.dtype);
     }
-    const OpRecord& op = data.ops[tail.op];
-    context.where = data.places[op.where];
-    context.accumulate = (tail.sums && row > 0) || (tail.sums_batch && later_micro_batch_);
-    op.run(op.op.get(), context, Tiles(pieces_.data() + first, tail.inputs),
-           Tiles(pieces_.data() + first + tail.inputs, tail.results));
   }
-  context.where = where;
-  context.accumulate = accumulate;
-  context.tail = tail_of_op;
 }
 
 }  // namespace wafer::inline v0

@@ -45,9 +45,12 @@ struct Call {
   void resolve_tails(const CallPlace& at);
   void add_stream(const ExecutableData& data, const Tile& tile, const OperandRecord& operand);
   void run_tails(Run& run, Index row, Index rows, Index col, Index cols);
+  void cut_pieces(const ExecutableData& data, Index row, Index rows, Index col, Index cols);
 
+  const OpRecord* op_ = nullptr;  // the action's, and where it is
+  std::string_view where_;
   std::vector<Range> ranges_;                       // of the action's factors
-  std::vector<Tile> pieces_;                        // of the tails' operands: of the piece that is complete
+  std::vector<Tile> pieces_;                        // of the tails' operands: of the last piece cut
   std::int32_t row_factor_ = -1, col_factor_ = -1;  // of the result's last two dimensions
   bool later_micro_batch_ = false;
   Tail tail_;

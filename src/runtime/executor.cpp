@@ -14,6 +14,7 @@ namespace wafer::inline v0 {
 Executor::Executor(const ExecutableData& data, RunState& state, int threads, const SessionOptions& options)
     : data_(data),
       state_(state),
+      blocks_(data.blocks()),
       tracing_(options.trace),
       workers_(threads, options.pin, options.arena),
       slots_(std::make_unique<Slot[]>(static_cast<std::size_t>(threads))),
@@ -32,10 +33,6 @@ Executor::Executor(const ExecutableData& data, RunState& state, int threads, con
 }
 
 Executor::~Executor() = default;
-
-std::int64_t Executor::blocks_of(const ActionRecord& action) const {
-  return action.kind == ActionKind::transfer && action.to_dram ? 1 : data_.blocks();
-}
 
 Executor::Tickets Executor::number(const ProgramRecord& program) const {
   Tickets tickets;
@@ -93,6 +90,7 @@ Place Executor::place_of(const ActionRecord& action, std::int64_t instance, Inde
   // A chain along columns visits all rows of a column before the next one, so that links follow each other.
   Place place;
   place.micro_batch = micro_batch;
+  if (blocks_ == 1) return place;
   if (action.kind == ActionKind::compute && action.chain == 1) {
     place.block = {instance % data_.parts[0], instance / data_.parts[0]};
   } else {

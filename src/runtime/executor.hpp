@@ -113,7 +113,9 @@ class Executor {
   void share_out(const ProgramRecord& program, Tickets& tickets);
   std::int64_t most_tickets() const;
   Clock::time_point now() const { return tracing_ ? Clock::now() : Clock::time_point{}; }
-  std::int64_t blocks_of(const ActionRecord& action) const;
+  std::int64_t blocks_of(const ActionRecord& action) const {
+    return action.kind == ActionKind::transfer && action.to_dram ? 1 : blocks_;
+  }
   Place place_of(const ActionRecord& action, std::int64_t instance, Index micro_batch) const;
   std::int64_t instance_of(const ActionRecord& action, const Place& place) const;
   bool is_in_body(std::uint32_t action) const;
@@ -125,6 +127,7 @@ class Executor {
 
   const ExecutableData& data_;
   RunState& state_;
+  const std::int64_t blocks_;
   const bool tracing_;
   Workers workers_;
   std::vector<Tickets> tickets_;

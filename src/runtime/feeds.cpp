@@ -7,6 +7,7 @@
 #include <wafer/error.hpp>
 
 #include <algorithm>
+#include <cstring>
 #include <functional>
 #include <string>
 
@@ -198,6 +199,12 @@ class FeedTaker {
   }
 
   void copy(std::size_t f, const void* data) const {
+    const Index size = state_.fed[f]->size * size_of(buffer(f).dtype);
+    if (size == 0) return;
+    if (!state_.has_gaps(program_.feeds[f].buffer)) {
+      std::memcpy(state_.run.dram.data() + buffer(f).offset, data, static_cast<std::size_t>(size));
+      return;
+    }
     const BufferView view(data_, program_.feeds[f].buffer, Grid{data_.parts, 1}, Place{}, state_.run.axes);
     StridedBox dense;
     dense.data = static_cast<std::byte*>(const_cast<void*>(data));

@@ -28,24 +28,27 @@ void make_dense(const Box& box, const StridedBox& memory, Index size) {
 
 }  // namespace
 
-// Planned memory is laid out for the greatest extents; a shorter inner dimension leaves gaps.
+bool SessionState::has_gaps(std::uint32_t buffer) const {
+  const BufferRecord& record = data->buffers[buffer];
+  Index dense = 1;
+  for (int d = record.rank - 1; d >= 0; --d) {
+    const BufferDim& dim = data->dims[record.first_dim + static_cast<std::size_t>(d)];
+    if (dim.stride != dense) return true;
+    dense *= range_of(dim.division, Grid{data->parts, 1}, Place{}, run.axes).size();
+  }
+  return false;
+}
+
 void SessionState::settle_fetches(std::size_t program) {
   const std::vector<FetchRecord>& fetches = data->programs[program].fetches;
   for (std::size_t f = 0; f < fetches.size(); ++f) {
     const std::uint32_t buffer = fetches[f].buffer;
+    if (!has_gaps(buffer)) continue;
     const bool settled = std::any_of(fetches.begin(), fetches.begin() + static_cast<std::ptrdiff_t>(f),
                                      [&](const FetchRecord& earlier) { return earlier.buffer == buffer; });
     if (settled) continue;
     const BufferView view(*data, buffer, Grid{data->parts, 1}, Place{}, run.axes);
-    const StridedBox memory = view.at(view.held(), run.dram.data());
-    Index dense = 1;
-    bool gaps = false;
-    for (int d = view.held().rank - 1; d >= 0; --d) {
-      const auto i = static_cast<std::size_t>(d);
-      gaps = gaps || memory.stride[i] != dense;
-      dense *= view.held().range[i].size();
-    }
-    if (gaps) make_dense(view.held(), memory, view.element_size());
+    make_dense(view.held(), view.at(view.held(), run.dram.data()), view.element_size());
   }
 }
 

@@ -38,6 +38,9 @@ struct SessionState {
   void read(std::uint32_t buffer, std::byte* dense) const;
   void write(std::uint32_t buffer, const std::byte* dense);
   void take_feeds(std::size_t program, std::span<const Feed> feeds);
+  /// Whether a buffer outside of the blocks has gaps under the run-time extents: memory is laid out for the
+  /// greatest ones, so that a shorter inner dimension leaves some.
+  bool has_gaps(std::uint32_t buffer) const;
   /// Closes the gaps in what a step fetched: results are dense under the run-time extents.
   void settle_fetches(std::size_t program);
 };

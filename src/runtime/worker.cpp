@@ -62,7 +62,6 @@ Executor::Worker::Worker(Executor& executor, int id)
 
 void Executor::Worker::run() {
   if (executor_.hook_) executor_.hook_(executor_.hook_data_, id_);
-  const Tickets& numbers = *executor_.numbers_;
   cursor_lap_ = -1;
   notes_.clear();
   context_.seed = executor_.state_.seed;
@@ -71,35 +70,67 @@ void Executor::Worker::run() {
   context_.axes = executor_.state_.axes;
   context_.scratch = executor_.state_.scratch.data() + id_ * data_.scratch_bytes;
   context_.scratch_bytes = data_.scratch_bytes;
+  if (executor_.threads() == 1) return run_alone();
   // Before the first claim, so that whoever claims a later ticket knows that this worker may hold an earlier
   // one.
-  const bool alone = executor_.threads() == 1;  // then tickets run in their order, and nobody looks
-  if (!alone) slot_.ticket.publish(0);
+  slot_.ticket.publish(0);
   for (;;) {
     const std::int64_t ticket = executor_.next_.fetch_add(1, std::memory_order_acq_rel);
-    if (ticket >= numbers.total) break;
-    if (!alone) slot_.ticket.publish(ticket);
-    try {
-      if (ticket < numbers.fallible && executor_.stop_.stop_requested())
-        throw RunError(step_text(executor_.program_->name) + ": cancelled by its stop token");
-      const Claim claim = locate(ticket);
-      const ActionRecord& action = executor_.program_->actions[claim.action];
-      const Place place = executor_.place_of(action, claim.instance, claim.micro_batch);
-      const Clock::time_point claimed = executor_.now();
-      if (!alone && !wait_until_done(executor_.must_follow(claim, place), ticket)) break;
-      const Clock::time_point started = executor_.now();
-      execute(claim, place);
-      if (executor_.tracing_) notes_.push_back({claim, place, claimed, started, executor_.now()});
-    } catch (...) {
-      failure_ = {ticket, std::current_exception()};
-      executor_.fail(ticket);
-      break;
-    }
+    if (ticket >= executor_.numbers_->total) break;
+    slot_.ticket.publish(ticket);
+    const Claim claim = locate(ticket);
+    const Place place =
+        executor_.place_of(executor_.program_->actions[claim.action], claim.instance, claim.micro_batch);
+    if (!run_ticket(ticket, claim, place)) break;
   }
-  if (alone) return;
   slot_.ticket.publish(kIdle);
   // The caller's thread waits for the others here: oneTBB would yield.
   if (id_ == 0) static_cast<void>(wait_until_done(kIdle, -1));
+}
+
+// All tickets in their order: then nothing has to be looked up, and nobody looks.
+void Executor::Worker::run_alone() {
+  const ProgramRecord& program = *executor_.program_;
+  std::int64_t ticket = 0;
+  const auto run_actions = [&](std::uint32_t begin, std::uint32_t end, Index micro_batch) {
+    for (std::uint32_t a = begin; a < end; ++a) {
+      const ActionRecord& action = program.actions[a];
+      const std::int64_t blocks = executor_.blocks_of(action);
+      for (std::int64_t instance = 0; instance < blocks; ++instance) {
+        const Place place = executor_.place_of(action, instance, micro_batch);
+        for (std::uint32_t tile = 0; tile < action.tiles; ++tile) {
+          if (!run_ticket(ticket++, {a, micro_batch, instance, tile}, place)) return false;
+        }
+      }
+    }
+    return true;
+  };
+  const auto& region_end = program.region_end;
+  const Index micro_batches = program.grid.micro_batches;
+  if (!run_actions(0, region_end[0], 0)) return;
+  for (Index m = 0; m < micro_batches; ++m) {
+    if (!run_actions(region_end[0], region_end[1], m)) return;
+  }
+  run_actions(region_end[1], region_end[3], micro_batches - 1);
+}
+
+// False where it, or an earlier one, has failed.
+bool Executor::Worker::run_ticket(std::int64_t ticket, const Claim& claim, const Place& place) {
+  try {
+    if (ticket < executor_.numbers_->fallible && executor_.stop_.stop_requested())
+      throw RunError(step_text(executor_.program_->name) + ": cancelled by its stop token");
+    const Clock::time_point claimed = executor_.now();
+    if (executor_.threads() > 1 && !wait_until_done(executor_.must_follow(claim, place), ticket))
+      return false;
+    const Clock::time_point started = executor_.now();
+    execute(claim, place);
+    if (executor_.tracing_) notes_.push_back({claim, place, claimed, started, executor_.now()});
+    return true;
+  } catch (...) {
+    failure_ = {ticket, std::current_exception()};
+    executor_.fail(ticket);
+    return false;
+  }
 }
 
 // Tickets only grow, so the search goes on where the last one ended.
@@ -156,7 +187,8 @@ bool Executor::Worker::wait_until_done(std::int64_t ticket, std::int64_t own) co
 
 void Executor::Worker::count_moved(Index bytes) { add_to(slot_.moved_bytes, bytes); }
 
-void Executor::Worker::execute(const Claim& claim, const Place& place) {
+// (Inline, as the two below: a small action takes no longer than a few calls.)
+inline void Executor::Worker::execute(const Claim& claim, const Place& place) {
   const ActionRecord& action = executor_.program_->actions[claim.action];
   if (action.kind == ActionKind::compute) {
     compute(claim.action, place, claim.tile);
@@ -170,7 +202,7 @@ void Executor::Worker::execute(const Claim& claim, const Place& place) {
 
 // The call of an action that is one tile of the only block differs from step to step in nothing but the
 // run-time extents; so where it is kept, it is resolved when those change.
-Call& Executor::Worker::call_of(std::uint32_t action_index, const Place& place, std::uint32_t tile) {
+inline Call& Executor::Worker::call_of(std::uint32_t action_index, const Place& place, std::uint32_t tile) {
   const ActionRecord& action = executor_.program_->actions[action_index];
   Call& call = kept_.empty() ? call_ : kept_[executor_.numbers_->first_call + action_index];
   const bool kept = &call != &call_ && action.tiles == 1 && executor_.program_->grid.micro_batches == 1;
@@ -180,7 +212,7 @@ Call& Executor::Worker::call_of(std::uint32_t action_index, const Place& place, 
   return call;
 }
 
-void Executor::Worker::compute(std::uint32_t action_index, const Place& place, std::uint32_t tile) {
+inline void Executor::Worker::compute(std::uint32_t action_index, const Place& place, std::uint32_t tile) {
   const ActionRecord& action = executor_.program_->actions[action_index];
   Call& call = call_of(action_index, place, tile);
   const bool linked = action.chain >= 0 && place.block[static_cast<std::size_t>(action.chain)] > 0;

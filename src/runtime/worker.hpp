@@ -25,6 +25,8 @@ class Executor::Worker {
   const std::vector<Note>& notes() const { return notes_; }
 
  private:
+  void run_alone();
+  bool run_ticket(std::int64_t ticket, const Claim& claim, const Place& place);
   Claim locate(std::int64_t ticket);
   bool wait_until_done(std::int64_t ticket, std::int64_t own) const;
   void execute(const Claim& claim, const Place& place);

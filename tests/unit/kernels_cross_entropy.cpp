@@ -56,8 +56,8 @@ WAFER_KERNEL_CASE("The gradient of cross entropy is softmax less one at the labe
 WAFER_KERNEL_CASE("Cross entropy agrees with f64 on rows of any length, strided and in place") {
   WAFER_KERNEL_TABLE();
   Random random(10);
-  const Index rows = 5;
-  for (const Index classes : {1, 2, 10, 15, 16, 17, 64, 65, 100, 333}) {
+  const Index rows = 37;  // more than two groups of rows, and not a multiple
+  for (const Index classes : {1, 2, 3, 4, 5, 10, 15, 16, 17, 64, 65, 100, 333}) {
     const Index z_row = classes + 3;
     const Floats z = random.floats(rows * z_row, -8, 8);
     const Floats g = random.floats(rows, 0.5F, 2);
@@ -83,7 +83,8 @@ WAFER_KERNEL_CASE("Cross entropy agrees with f64 on rows of any length, strided 
       double total = 0;
       for (Index j = 0; j < classes; ++j) total += wafer::kernels::exp64(z_at(j));
       const auto row = static_cast<std::size_t>(i);
-      CHECK(std::abs(loss[row] - (wafer::kernels::log64(total) - z_at(label[row]))) <= 1e-6);
+      // Losses are below 32, and rounded twice.
+      CHECK(std::abs(loss[row] - (wafer::kernels::log64(total) - z_at(label[row]))) <= 2e-6);
       for (Index j = 0; j < classes; ++j) {
         const double softmax = wafer::kernels::exp64(z_at(j)) / total;
         const double expected = (softmax - (j == label[row] ? 1 : 0)) * static_cast<double>(g[row]);
@@ -93,6 +94,37 @@ WAFER_KERNEL_CASE("Cross entropy agrees with f64 on rows of any length, strided 
           FAIL("not the same in place");
       }
     }
+  }
+}
+
+WAFER_KERNEL_CASE("A row has the same cross entropy whatever rows are beside it, and gaps stay") {
+  WAFER_KERNEL_TABLE();
+  Random random(12);
+  const Index rows = 37, gap = 2;
+  constexpr float kUntouched = 7;
+  for (const Index classes : {1, 3, 4, 7, 10, 16, 17}) {
+    Floats z = random.floats(rows * classes, -8, 8);
+    z[0] = -kInfinity;
+    z[static_cast<std::size_t>(classes)] = kInfinity;
+    z[static_cast<std::size_t>(20 * classes)] = kNan;
+    Labels label;
+    for (Index i = 0; i < rows; ++i) label.push_back(static_cast<std::int32_t>(i % classes));
+    const Index p_row = classes + gap;
+    Floats loss(static_cast<std::size_t>(rows)), p(static_cast<std::size_t>(rows * p_row), kUntouched);
+    table.cross_entropy(rows, classes, z.data(), classes, label.data(), loss.data(), p.data(), p_row);
+    for (Index i = 0; i < rows; ++i) {
+      const auto row = static_cast<std::size_t>(i);
+      Floats alone(static_cast<std::size_t>(p_row), kUntouched);
+      float loss_alone = 0;
+      table.cross_entropy(1, classes, z.data() + i * classes, classes, &label[row], &loss_alone, alone.data(),
+                          p_row);
+      if (!same_bits(loss[row], loss_alone)) FAIL("loss of row " << i << " of " << classes << " classes");
+      const Floats in_group(p.begin() + i * p_row, p.begin() + (i + 1) * p_row);
+      if (!same_bits(in_group, alone)) FAIL("row " << i << " of " << classes << " classes");
+      if (in_group.back() != kUntouched) FAIL("after row " << i << " of " << classes << " classes");
+    }
+    CHECK(std::isnan(loss[20]));
+    CHECK(std::isfinite(loss[21]));
   }
 }
 

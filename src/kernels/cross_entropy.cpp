@@ -74,33 +74,7 @@ struct Group {
   }
 };
 
-/// Four vectors whose blocks of 4 lanes are matrices of 4 x 4 elements, a row in each vector.
-struct Blocks {
-  Vector v0, v1, v2, v3;
-
-  HWY_INLINE Blocks transposed() const {
-    const hn::Repartition<double, Floats> pairs;
-    const auto low01 = hn::BitCast(pairs, hn::InterleaveLower(kFloats, v0, v1));  // 00 10 01 11
-    const auto low23 = hn::BitCast(pairs, hn::InterleaveLower(kFloats, v2, v3));
-    const auto high01 = hn::BitCast(pairs, hn::InterleaveUpper(kFloats, v0, v1));  // 02 12 03 13
-    const auto high23 = hn::BitCast(pairs, hn::InterleaveUpper(kFloats, v2, v3));
-    return {hn::BitCast(kFloats, hn::InterleaveLower(pairs, low01, low23)),
-            hn::BitCast(kFloats, hn::InterleaveUpper(pairs, low01, low23)),
-            hn::BitCast(kFloats, hn::InterleaveLower(pairs, high01, high23)),
-            hn::BitCast(kFloats, hn::InterleaveUpper(pairs, high01, high23))};
-  }
-};
-
-/// Four elements of every fourth row, from column j on: as many rows as D has blocks.
-template <class D>
-HWY_INLINE hn::Vec<D> load_block(D d, const float* const* row, Index j) {
-  if constexpr (hn::MaxLanes(D()) == 4) {
-    return hn::LoadU(d, *row + j);
-  } else {
-    const hn::Half<D> half;
-    return hn::Combine(d, load_block(half, row + hn::MaxLanes(half), j), load_block(half, row, j));
-  }
-}
+/// The reverse of load_block.
 template <class D>
 HWY_INLINE void store_block(D d, hn::Vec<D> v, float* const* row, Index j) {
   if constexpr (hn::MaxLanes(D()) == 4) {
@@ -127,9 +101,7 @@ HWY_INLINE void gather(const Group<const float>& from, Index classes, float* to)
   }
   const float* const* const row = from.row.data();
   for_each_four(classes, [&](Index j) HWY_ATTR {
-    const Blocks blocks = Blocks{load_block(kFloats, row, j), load_block(kFloats, row + 1, j),
-                                 load_block(kFloats, row + 2, j), load_block(kFloats, row + 3, j)}
-                              .transposed();
+    const Blocks<Floats> blocks = load_blocks(kFloats, row, j).transposed();
     hn::Store(blocks.v0, kFloats, to + j * kLanes);
     hn::Store(blocks.v1, kFloats, to + (j + 1) * kLanes);
     hn::Store(blocks.v2, kFloats, to + (j + 2) * kLanes);
@@ -146,9 +118,9 @@ HWY_INLINE void scatter(const float* from, Index classes, const Group<float>& to
   }
   float* const* const row = to.row.data();
   for_each_four(classes, [&](Index j) HWY_ATTR {
-    const Blocks blocks =
-        Blocks{hn::Load(kFloats, from + j * kLanes), hn::Load(kFloats, from + (j + 1) * kLanes),
-               hn::Load(kFloats, from + (j + 2) * kLanes), hn::Load(kFloats, from + (j + 3) * kLanes)}
+    const Blocks<Floats> blocks =
+        Blocks<Floats>{hn::Load(kFloats, from + j * kLanes), hn::Load(kFloats, from + (j + 1) * kLanes),
+                       hn::Load(kFloats, from + (j + 2) * kLanes), hn::Load(kFloats, from + (j + 3) * kLanes)}
             .transposed();
     store_block(kFloats, blocks.v0, row, j);
     store_block(kFloats, blocks.v1, row + 1, j);

@@ -32,39 +32,6 @@ HWY_INLINE void copy_floats(const float* from, Index count, float* to) {
   for (; i < count; ++i) to[i] = from[i];
 }
 
-/// A vector of blocks of four floats: one row's, or beside it that of the row four rows on.
-using Blocks = hn::CappedTag<float, 8>;
-inline constexpr Index kBlockRows = Index{hn::MaxLanes(Blocks())};
-using BlockRows = std::array<const float*, kBlockRows>;
-
-HWY_INLINE hn::Vec<Blocks> load_blocks(const BlockRows& rows, size_t i, Index p) {
-  const hn::FixedTag<float, 4> f32;
-  const auto low = hn::LoadU(f32, rows[i] + p);
-#if HWY_CAP_GE256
-  return hn::Combine(Blocks(), hn::LoadU(f32, rows[i + 4] + p), low);
-#else
-  return low;
-#endif
-}
-
-/// to[q, j] = rows[j][p + q] for four q and all rows.
-HWY_INLINE void transpose_blocks(const BlockRows& rows, Index p, float* to, Index to_row) {
-  const Blocks f32;
-  const hn::Repartition<double, Blocks> f64;
-  const auto row0 = load_blocks(rows, 0, p);
-  const auto row1 = load_blocks(rows, 1, p);
-  const auto row2 = load_blocks(rows, 2, p);
-  const auto row3 = load_blocks(rows, 3, p);
-  const auto low01 = hn::BitCast(f64, hn::InterleaveLower(f32, row0, row1));  // 00 10 01 11
-  const auto low23 = hn::BitCast(f64, hn::InterleaveLower(f32, row2, row3));
-  const auto high01 = hn::BitCast(f64, hn::InterleaveUpper(f32, row0, row1));  // 02 12 03 13
-  const auto high23 = hn::BitCast(f64, hn::InterleaveUpper(f32, row2, row3));
-  hn::Store(hn::BitCast(f32, hn::InterleaveLower(f64, low01, low23)), f32, to);
-  hn::Store(hn::BitCast(f32, hn::InterleaveUpper(f64, low01, low23)), f32, to + to_row);
-  hn::Store(hn::BitCast(f32, hn::InterleaveLower(f64, high01, high23)), f32, to + 2 * to_row);
-  hn::Store(hn::BitCast(f32, hn::InterleaveUpper(f64, high01, high23)), f32, to + 3 * to_row);
-}
-
 /// Rows of B are adjacent in memory.
 inline void pack_natural(const Matrix& b, Index depth, Index columns, float* panel, Index panel_row) {
   for (Index p = 0; p < depth; ++p) {
@@ -79,20 +46,26 @@ inline void pack_natural(const Matrix& b, Index depth, Index columns, float* pan
 /// Columns of B may be adjacent in memory. Columns that only fill the panel repeat the last one.
 inline void pack_columns(const Matrix& b, Index depth, Index columns, float* panel, Index panel_row) {
   constexpr Index kPiece = 64;  // so many rows of the panel stay in L1 while its columns are written
+  using D = hn::CappedTag<float, 8>;
+  constexpr Index kAbreast = Index{hn::MaxLanes(D())};
   for (Index begin = 0; begin < depth; begin += kPiece) {
     const Index end = std::min(depth, begin + kPiece);
-    for (Index j = 0; j < panel_row; j += kBlockRows) {
-      BlockRows from;
-      for (Index i = 0; i < kBlockRows; ++i)
+    for (Index j = 0; j < panel_row; j += kAbreast) {
+      std::array<const float*, size_t{kAbreast}> from;
+      for (Index i = 0; i < kAbreast; ++i)
         from[static_cast<size_t>(i)] = b.at(0, std::min(j + i, columns - 1));
-      float* const to = panel + j;
       Index p = begin;
-      if (b.row == 1) {
-        for (; p + 4 <= end; p += 4) transpose_blocks(from, p, to + p * panel_row, panel_row);
+      for (; b.row == 1 && p + 4 <= end; p += 4) {
+        const Blocks<D> blocks = load_blocks(D(), from.data(), p).transposed();
+        float* const to = panel + p * panel_row + j;
+        hn::Store(blocks.v0, D(), to);
+        hn::Store(blocks.v1, D(), to + panel_row);
+        hn::Store(blocks.v2, D(), to + 2 * panel_row);
+        hn::Store(blocks.v3, D(), to + 3 * panel_row);
       }
       for (; p < end; ++p) {
-        for (Index i = 0; i < kBlockRows; ++i)
-          to[p * panel_row + i] = from[static_cast<size_t>(i)][p * b.row];
+        for (Index i = 0; i < kAbreast; ++i)
+          panel[p * panel_row + j + i] = from[static_cast<size_t>(i)][p * b.row];
       }
     }
   }

@@ -70,7 +70,8 @@ Tables supported_tables() {
 
 const Table& table(KernelTarget target) {
   static const Tables tables = supported_tables();
-  if (const Table* const found = tables[static_cast<std::size_t>(target)]) return *found;
+  const auto t = static_cast<std::size_t>(target);
+  if (t < tables.size() && tables[t] != nullptr) return *tables[t];
   throw UserError("kernel target " + std::string(name_of(target)) +
                   ": expected one that this CPU can run, best is " + std::string(name_of(best_target())));
 }

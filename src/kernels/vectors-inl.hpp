@@ -62,6 +62,43 @@ HWY_INLINE void store_first(Vector v, Index count, float* p) {
 #endif
 }
 
+/// Four vectors whose blocks of four lanes are matrices of 4 x 4 elements, a row in each vector.
+template <class D>
+struct Blocks {
+  hn::Vec<D> v0, v1, v2, v3;
+
+  HWY_INLINE Blocks transposed() const {
+    const D d;
+    const hn::Repartition<double, D> pairs;
+    const auto low01 = hn::BitCast(pairs, hn::InterleaveLower(d, v0, v1));  // 00 10 01 11
+    const auto low23 = hn::BitCast(pairs, hn::InterleaveLower(d, v2, v3));
+    const auto high01 = hn::BitCast(pairs, hn::InterleaveUpper(d, v0, v1));  // 02 12 03 13
+    const auto high23 = hn::BitCast(pairs, hn::InterleaveUpper(d, v2, v3));
+    return {hn::BitCast(d, hn::InterleaveLower(pairs, low01, low23)),
+            hn::BitCast(d, hn::InterleaveUpper(pairs, low01, low23)),
+            hn::BitCast(d, hn::InterleaveLower(pairs, high01, high23)),
+            hn::BitCast(d, hn::InterleaveUpper(pairs, high01, high23))};
+  }
+};
+
+/// The four elements at p of every fourth row, beginning with the first: as many rows as D has blocks.
+template <class D>
+HWY_INLINE hn::Vec<D> load_block(D d, const float* const* row, Index p) {
+  if constexpr (hn::MaxLanes(D()) == 4) {
+    return hn::LoadU(d, *row + p);
+  } else {
+    const hn::Half<D> half;
+    return hn::Combine(d, load_block(half, row + hn::MaxLanes(half), p), load_block(half, row, p));
+  }
+}
+
+/// The four elements at p of each of as many rows as D has lanes: row i in v(i % 4), block i / 4.
+template <class D>
+HWY_INLINE Blocks<D> load_blocks(D d, const float* const* row, Index p) {
+  return {load_block(d, row, p), load_block(d, row + 1, p), load_block(d, row + 2, p),
+          load_block(d, row + 3, p)};
+}
+
 }  // namespace wafer::inline v0::kernels::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 

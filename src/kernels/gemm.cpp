@@ -178,8 +178,7 @@ struct Left {
   }
 };
 
-/// C[m, columns] (+)= A · B for a B of at most one panel; (row, col) is its place in C, for the tail. A tile
-/// fetches C for the next one where C is far.
+/// C[m, columns] (+)= A · B for a B of at most one panel; (row, col) is its place in C, for the tail.
 void multiply_panel(Index m, Index columns, Index depth, const Left& a, const Matrix& b, float* c,
                     Index c_row, bool c_is_far, bool accumulate, float* scratch, const Tail* tail, Index row,
                     Index col) {
@@ -200,8 +199,9 @@ void multiply_panel(Index m, Index columns, Index depth, const Left& a, const Ma
     const Index rows = even(m, tile + 1, tiles) - i;
     const bool packs = tile == 0 && first_packs;
     lines.count = 0;
-    if (c_is_far && tile + 1 < tiles && !packs) {
-      add_lines(reinterpret_cast<const std::byte*>(c + (i + rows) * c_row), std::min(kTileRows, m - i - rows),
+    const Index first = accumulate ? i + rows : i;  // sums that are there are read before, C is written after
+    if ((c_is_far || fetch_streams) && first < m && !packs) {
+      add_lines(reinterpret_cast<const std::byte*>(c + first * c_row), std::min(kTileRows, m - first),
                 c_row * Index{sizeof(float)}, columns * Index{sizeof(float)}, lines);
     }
     if (fetch_streams && !packs) add_streams(*tail, row + i, rows, col, columns, lines);

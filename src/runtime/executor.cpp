@@ -164,8 +164,9 @@ void Executor::enter(void* self, int worker) {
 void Executor::run(std::size_t program, StopRequest stop) {
   program_ = &data_.programs[program];
   numbers_ = &tickets_[program];
-  if (extents_ == 0 || axes_ != state_.axes) {
+  if (extents_ == 0 || axes_ != state_.axes || lendings_ != state_.lendings) {
     axes_ = state_.axes;
+    lendings_ = state_.lendings;
     ++extents_;
   }
   stop_ = stop;

@@ -138,8 +138,9 @@ class Executor {
   // Of the step that runs.
   const ProgramRecord* program_ = nullptr;
   const Tickets* numbers_ = nullptr;
-  std::vector<Index> axes_;    // the run-time extents of the step before
-  std::uint64_t extents_ = 0;  // how often they have changed
+  std::vector<Index> axes_;     // the run-time extents of the step before
+  std::uint64_t lendings_ = 0;  // and the state of what was lent to it
+  std::uint64_t extents_ = 0;   // how often either has changed
   StopRequest stop_;
   Clock::time_point began_;
   EnterHook* hook_ = nullptr;

@@ -7,6 +7,7 @@
 #include <wafer/error.hpp>
 
 #include <algorithm>
+#include <cstdint>
 #include <cstring>
 #include <functional>
 #include <string>
@@ -17,14 +18,19 @@ namespace {
 
 constexpr Index kUnknown = -1;
 
-// Checks the feeds of one step, finds the run-time extents of the axes, and copies the data into planned
-// memory.
+// So much data is read where it lies, by all threads at once. A copy by one of them would take longer, and
+// the others would fetch it from that one's caches; for less data, the calls that are kept count more.
+constexpr Index kLargeFeed = Index{64} << 10;
+
+// Checks the feeds of one step, finds the run-time extents of the axes, and brings the data into planned
+// memory, or lends the caller's.
 class FeedTaker {
  public:
   FeedTaker(SessionState& state, std::size_t program)
       : state_(state),
         data_(*state.data),
         program_(data_.programs[program]),
+        lendable_(state.lendable[program]),
         feed_of_(state.feed_of_input[program]) {}
 
   void run(std::span<const Feed> feeds) {
@@ -45,7 +51,7 @@ class FeedTaker {
     for (std::size_t a = 0; a < data_.axes.size(); ++a) {
       if (state_.run.axes[a] == kUnknown) state_.run.axes[a] = data_.axes[a].extent;
     }
-    copy_all();
+    place_all();
   }
 
  private:
@@ -180,7 +186,7 @@ class FeedTaker {
 
   // A result that is fed back lies in memory that these copies may overwrite: then all are read before any is
   // written.
-  void copy_all() const {
+  void place_all() const {
     const std::span<const std::byte> own = state_.run.dram.mapping();
     const auto is_own = [&](const Feed* feed) {
       const auto* data = static_cast<const std::byte*>(feed->data);
@@ -195,7 +201,26 @@ class FeedTaker {
         kept.emplace_back(data, data + state_.fed[f]->size * size_of(buffer(f).dtype));
       }
     }
-    for (std::size_t f = 0; f < count; ++f) copy(f, kept.empty() ? state_.fed[f]->data : kept[f].data());
+    for (std::size_t f = 0; f < count; ++f) {
+      const bool lends = kept.empty() && can_lend(f);
+      lend(f, lends ? state_.fed[f]->data : nullptr);
+      if (!lends) copy(f, kept.empty() ? state_.fed[f]->data : kept[f].data());
+    }
+  }
+
+  bool can_lend(std::size_t f) const {
+    const Feed& feed = *state_.fed[f];
+    const Index size = size_of(buffer(f).dtype);
+    return lendable_[f] && feed.size * size >= kLargeFeed && !state_.has_gaps(program_.feeds[f].buffer) &&
+           reinterpret_cast<std::uintptr_t>(feed.data) % static_cast<std::uintptr_t>(size) == 0;
+  }
+
+  // Null: it has a copy. (Inputs are not written.)
+  void lend(std::size_t f, const void* data) const {
+    std::byte*& lent = state_.run.lent[program_.feeds[f].buffer];
+    if (lent == data) return;
+    lent = static_cast<std::byte*>(const_cast<void*>(data));
+    ++state_.run.lendings;
   }
 
   void copy(std::size_t f, const void* data) const {
@@ -219,6 +244,7 @@ class FeedTaker {
   SessionState& state_;
   const ExecutableData& data_;
   const ProgramRecord& program_;
+  const std::vector<bool>& lendable_;
   const std::vector<int>& feed_of_;
 };
 

@@ -73,6 +73,16 @@ void initialize_variable(SessionState& state, const VariableRecord& variable) {
   state.write(variable.buffer, reinterpret_cast<const std::byte*>(values.data()));
 }
 
+// Not where the buffer itself is moved, or looked at after the step.
+bool only_ops_read(const ProgramRecord& program, std::uint32_t buffer) {
+  return std::none_of(program.actions.begin(), program.actions.end(),
+                      [&](const ActionRecord& action) {
+                        return action.kind == ActionKind::transfer && action.from == buffer;
+                      }) &&
+         std::none_of(program.fetches.begin(), program.fetches.end(),
+                      [&](const FetchRecord& fetch) { return fetch.buffer == buffer; });
+}
+
 }  // namespace
 
 SessionState::SessionState(std::shared_ptr<const ExecutableData> executable, const SessionOptions& options,
@@ -86,6 +96,7 @@ SessionState::SessionState(std::shared_ptr<const ExecutableData> executable, con
   }
   run.scratch = make_arena(data->scratch_bytes * threads, fill);
   run.axes.resize(data->axes.size());
+  run.lent.resize(data->buffers.size());
   for (const ProgramRecord& program : data->programs) {
     for (const FeedRecord& feed : program.feeds) {
       if (std::find(inputs.begin(), inputs.end(), feed.name) == inputs.end()) inputs.push_back(feed.name);
@@ -98,6 +109,8 @@ SessionState::SessionState(std::shared_ptr<const ExecutableData> executable, con
       const auto at = std::find(inputs.begin(), inputs.end(), program.feeds[f].name);
       of[static_cast<std::size_t>(at - inputs.begin())] = static_cast<int>(f);
     }
+    std::vector<bool>& can_lend = lendable.emplace_back();
+    for (const FeedRecord& feed : program.feeds) can_lend.push_back(only_ops_read(program, feed.buffer));
     most = std::max(most, program.feeds.size());
   }
   fed.resize(most);

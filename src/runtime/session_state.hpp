@@ -26,9 +26,10 @@ struct SessionState {
   std::unique_ptr<Executor> executor;
   std::vector<std::string> inputs;  // names of all inputs; a handle is an index
   std::vector<std::vector<int>>
-      feed_of_input;             // by program and input: index of the program's feeds, -1 for none
-  std::vector<const Feed*> fed;  // scratch of a step: by feed of the program
-  std::uint64_t generation = 0;  // counts steps, failed ones too
+      feed_of_input;                        // by program and input: index of the program's feeds, -1 for none
+  std::vector<std::vector<bool>> lendable;  // by program and feed: ops alone read it
+  std::vector<const Feed*> fed;             // scratch of a step: by feed of the program
+  std::uint64_t generation = 0;             // counts steps, failed ones too
   std::atomic<bool> busy{false};
 
   std::size_t program_index(std::string_view name) const;

@@ -201,7 +201,7 @@ inline void Executor::Worker::execute(const Claim& claim, const Place& place) {
 }
 
 // The call of an action that is one tile of the only block differs from step to step in nothing but the
-// run-time extents; so where it is kept, it is resolved when those change.
+// run-time extents and the memory that is lent; so where it is kept, it is resolved when those change.
 inline Call& Executor::Worker::call_of(std::uint32_t action_index, const Place& place, std::uint32_t tile) {
   const ActionRecord& action = executor_.program_->actions[action_index];
   Call& call = kept_.empty() ? call_ : kept_[executor_.numbers_->first_call + action_index];

@@ -32,8 +32,9 @@ struct StepHandle {
   const void* executable = nullptr;
 };
 
-/// A name (or handle) and a view of f32 or i32 that is read during the call only. A flat buffer says how long
-/// the one run-time axis is; where more than one is unknown, give the shape.
+/// A name (or handle) and a view of f32 or i32 that is read during the call only, while nobody may write it:
+/// large ones are not copied. A flat buffer says how long the one run-time axis is; where more than one is
+/// unknown, give the shape.
 struct Feed {
   Feed(std::string_view to, std::span<const float> values)
       : name(to), data(values.data()), size(count(values)) {}

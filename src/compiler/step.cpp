@@ -11,6 +11,7 @@
 #include <wafer/optim/clip.hpp>
 
 #include <algorithm>
+#include <numeric>
 #include <unordered_map>
 #include <unordered_set>
 
@@ -240,6 +241,49 @@ void sort_by_region(Program& program) {
   program.region = std::move(region);
 }
 
+// A gradient of a variable is made as soon as its operands are there and nothing but the update reads the
+// variable any more: then both are in cache, and the operands are used up.
+void advance_gradients(const GraphData& graph, Program& program) {
+  std::unordered_map<NodeId, std::size_t> updates;  // and the last op that reads what they assign
+  for (const Program::Assignment& a : program.assignments) updates.emplace(graph.values[a.value].node, 0);
+  std::unordered_map<ValueId, std::size_t> made, last_read;
+  for (std::size_t p = 0; p < program.order.size(); ++p) {
+    const NodeId id = program.order[p];
+    const Node& node = graph.nodes[id];
+    for (std::uint32_t r = 0; r < node.values; ++r) made[node.first_value + r] = p;
+    if (updates.contains(id)) continue;
+    for (ValueId value : graph.inputs_of(node)) last_read[value] = p;
+  }
+  const auto position_in = [](const std::unordered_map<ValueId, std::size_t>& of, ValueId value) {
+    const auto at = of.find(value);
+    return at == of.end() ? 0 : at->second;
+  };
+  for (const Program::Assignment& a : program.assignments) {
+    std::size_t& last = updates[graph.values[a.value].node];
+    last = std::max(last, position_in(last_read, a.variable));
+  }
+  std::vector<std::size_t> key;  // even where an op stays, odd right behind another
+  for (std::size_t p = 0; p < program.order.size(); ++p) key.push_back(2 * p);
+  for (const Program::Assignment& a : program.assignments) {
+    const NodeId update = graph.values[a.value].node;
+    for (ValueId gradient : graph.inputs_of(graph.nodes[update])) {
+      const auto at = made.find(gradient);
+      if (at == made.end()) continue;
+      if (graph.values[gradient].type.shape != graph.values[a.variable].type.shape) continue;
+      std::size_t behind = updates[update];
+      for (ValueId value : graph.inputs_of(graph.nodes[program.order[at->second]]))
+        behind = std::max(behind, position_in(made, value));
+      key[at->second] = std::min(key[at->second], 2 * behind + 1);
+    }
+  }
+  std::vector<std::size_t> from(key.size());
+  std::iota(from.begin(), from.end(), std::size_t{0});
+  std::stable_sort(from.begin(), from.end(), [&](std::size_t x, std::size_t y) { return key[x] < key[y]; });
+  std::vector<NodeId> order;
+  for (std::size_t p : from) order.push_back(program.order[p]);
+  program.order = std::move(order);
+}
+
 Program flatten(const GraphData& graph, const NamedRequest& named,
                 std::vector<Program::Assignment> assignments) {
   Program program;
@@ -258,9 +302,7 @@ Program flatten(const GraphData& graph, const NamedRequest& named,
       program.sources.push_back(graph.nodes[id].first_value);
     }
   }
-  // As declared: the gradient of a layer's weights then follows that of its input, while both weights and
-  // incoming gradient are in cache.
-  std::sort(program.order.begin(), program.order.end());
+  advance_gradients(graph, program);
   for (NodeId id : program.order) check_op(graph, id);
   RegionSplit(graph, program).run();
   move_updates_to_commit(graph, program);

@@ -83,6 +83,7 @@ class FeedTaker {
            "one that it does not read");
     const std::string& name = program_.feeds[static_cast<std::size_t>(f)].name;
     if (state_.fed[static_cast<std::size_t>(f)]) fail(name, "one feed", "two");
+    if (feed.size < 0) fail(name, "a number of elements", std::to_string(feed.size));
     const DType dtype = buffer(static_cast<std::size_t>(f)).dtype;
     if (feed.dtype != dtype) fail(name, std::string(name_of(dtype)), std::string(name_of(feed.dtype)));
     state_.fed[static_cast<std::size_t>(f)] = &feed;

@@ -124,6 +124,9 @@ TEST_CASE("feeds that are missing, unknown, doubled or of another type or size")
     expect({{"x", odd}, label}, {"'x'", "19"});
     expect({{"x", long_one}, label}, {"'x'", "at most 4", "'batch'", "5"});
     expect({{"x", none}, label}, {"'label'", "0 elements", "'batch' 0", "4"});
+    Feed negative = x;
+    negative.size = -40;
+    expect({negative, label}, {"'x'", "a number of elements", "-40"});
     const std::vector<std::int32_t> three{0, 1, 2};
     expect({x, {"label", three}}, {"'label'", "4 elements", "'batch' 4", "3"});
     expect({{"x", features(), Shape{4, 5}}, {"label", three, Shape{3}}}, {"'label'", "'batch'", "4", "3"});

@@ -26,8 +26,9 @@ class Plan {
   Index dram_bytes() const;     ///< planned bytes outside of the blocks
   Index scratch_bytes() const;  ///< further bytes for each worker thread
   Index workers() const;        ///< threads that tiles were planned for
-  /// Seconds that the cost model expects of a step: good to 15 % or so on a host that was measured
-  /// (`calibrate`), a mere rank among plans elsewhere. Throws UserError for another name.
+  /// Seconds that the cost model expects of a step on `workers()` threads: good to 15 % or so for the
+  /// networks of `bench_predict` on a quiet host that was measured (`calibrate`), to a quarter for others; a
+  /// mere rank among plans elsewhere. Throws UserError for another name.
   double predicted_seconds(std::string_view step = "") const;
 
   /// A page of text: blocks, bytes, messages, predicted time.

@@ -106,9 +106,9 @@ class Result {
 /// What runs is chosen at the session.
 struct SessionOptions {
   /// Worker threads, the caller included; 0: those that the plan was made for, but no more than the CPUs that
-  /// this process may use. More than there are CPUs gives exactly that many, by a tbb::global_control that
-  /// counts for the whole process while the session lives. In a child process (fork) the session goes on with
-  /// the caller's thread alone.
+  /// this process may use. More than there are CPUs, up to 1024, gives exactly that many, by a
+  /// tbb::global_control that counts for the whole process while the session lives. In a child process (fork)
+  /// the session goes on with the caller's thread alone.
   Index threads = 0;
   /// Keys initial parameters and random ops.
   std::uint64_t seed = 0;

@@ -18,7 +18,8 @@ TEST_CASE("branches that are declared before they are used are made one after an
   Tensor sum = branches.front();
   for (std::size_t i = 1; i < branches.size(); ++i) sum = sum + branches[i];
   const Executable executable = compile(fetch("sum", sum), Fabric::host());
-  // The input, the sum so far, and the branch that comes next, which are of one size; small constants besides.
+  // The input, the sum so far, and the branch that comes next, which are of one size; small constants
+  // besides.
   constexpr Index kTensor = kRows * kColumns * 4;
   CHECK(executable.plan().dram_bytes() >= 3 * kTensor);
   CHECK(executable.plan().dram_bytes() < 4 * kTensor);

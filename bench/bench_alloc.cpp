@@ -170,7 +170,6 @@ Arenas run_patterned(const Case& c, const ExecutableData& data,
 
 // A large feed of a host is read where the caller has it, so that its own memory stays as it is.
 bool is_lent(const ExecutableData& data, std::uint32_t buffer) {
-  constexpr Index kLargeFeed = Index{64} << 10;
   if (!data.host || data.buffers[buffer].bytes < kLargeFeed) return false;
   for (const ProgramRecord& program : data.programs) {
     for (const FeedRecord& feed : program.feeds) {

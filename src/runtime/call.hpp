@@ -30,8 +30,8 @@ CallSizes sizes_of(const ExecutableData& data, const ActionRecord& action);
 struct Call {
   const ActionRecord* action = nullptr;
   std::vector<Tile> tiles;  ///< operands of the op, then of each tail, all for the op's tile
-  std::uint64_t extents =
-      0;  ///< the run-time extents and lendings that it was resolved for; 0: it is not kept
+  /// The run-time extents and lendings that it was resolved for; 0: it is not kept.
+  std::uint64_t extents = 0;
 
   void reserve(const CallSizes& sizes);
   void resolve(const CallPlace& at, const ActionRecord& action, std::uint32_t tile);

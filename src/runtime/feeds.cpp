@@ -18,10 +18,6 @@ namespace {
 
 constexpr Index kUnknown = -1;
 
-// So much data is read where it lies, by all threads at once. A copy by one of them would take longer, and
-// the others would fetch it from that one's caches; for less data, the calls that are kept count more.
-constexpr Index kLargeFeed = Index{64} << 10;
-
 // Checks the feeds of one step, finds the run-time extents of the axes, and brings the data into planned
 // memory, or lends the caller's.
 class FeedTaker {

@@ -14,6 +14,10 @@
 
 namespace wafer::inline v0 {
 
+/// So many bytes of data are read where they lie, by all threads at once. A copy by one of them would take
+/// longer, and the others would fetch it from that one's caches; for less data, kept calls count more.
+inline constexpr Index kLargeFeed = Index{64} << 10;
+
 /// What a session owns; results share it.
 struct SessionState {
   /// `fill`: the byte that all arenas are filled with beforehand; for tests, which look for what was never

@@ -206,7 +206,7 @@ bool check_arenas(const Case& c) {
       for_each_index(held.rank, extent, [&](const std::array<Index, kMaxRank>& index) {
         Index at = 0;
         for (std::size_t d = 0; d < static_cast<std::size_t>(held.rank); ++d)
-          at += index[d] * data.dims[buffer.first_dim + d].stride;
+          at += data.dims[buffer.first_dim + d].stride.at(index[d]);
         bool any = false;
         const Index size = size_of(buffer.dtype);
         for (Index k = 0; k < size; ++k) any = any || image.written(buffer.offset + at * size + k);

@@ -79,7 +79,7 @@ Executable plan_mlp(const Fabric& fabric, bool hints, double& seconds) {
 double dump_lines(const Plan& plan) {
   std::string text = plan.text();
   for (const char* stage :
-       {"step", "partition", "placement", "tiling", "communication", "schedule", "memory"}) {
+       {"step", "partition", "placement", "tiling", "communication", "schedule", "layout", "memory"}) {
     text += plan.dump(stage);
   }
   return static_cast<double>(std::count(text.begin(), text.end(), '\n'));

@@ -86,17 +86,18 @@ void plan(Stages& s, const Fabric& fabric, const Choices& choices) {
 }
 
 // And where everything lies.
-void plan_with_memory(Stages& s, const Fabric& fabric, const Choices& choices) {
+void plan_with_memory(Stages& s, const Fabric& fabric, const Choices& choices, bool panels) {
   plan(s, fabric, choices);
   s.fusion = fuse_tails(s.step, s.factors, s.partition, s.communication, fabric);
   s.schedule = schedule_step(s.step, s.communication, s.fusion);
-  s.memory = plan_memory(s.step, s.partition, s.communication, s.schedule);
+  s.layout = choose_layout(s.step, s.factors, s.communication, s.fusion, fabric, panels);
+  s.memory = plan_memory(s.step, s.partition, s.communication, s.schedule, s.layout);
 }
 
 // Tiles for some workers, and the time that a host takes with them.
 void tile_for(Stages& s, const Fabric& fabric, Index workers, KernelTarget target) {
   s.partition.choices.workers = workers;
-  s.tiling = tile_step(s.step, s.factors, s.partition, s.communication, s.fusion, fabric);
+  s.tiling = tile_step(s.step, s.factors, s.partition, s.communication, s.fusion, s.layout, fabric);
   if (!fabric.shared_memory) return;
   s.seconds =
       host_seconds(s.step, s.factors, s.partition, s.communication, s.schedule, s.tiling, fabric, target);
@@ -112,8 +113,8 @@ Executable finish(std::shared_ptr<Stages> s, const Fabric& fabric, const Options
     if (together < total(s->seconds)) tile_for(*s, fabric, workers, target);
   }
   s->verify(fabric);
-  auto data = emit(s->step, s->factors, s->partition, s->tiling, s->communication, s->schedule, s->memory,
-                   fabric, target);
+  auto data = emit(s->step, s->factors, s->partition, s->tiling, s->communication, s->schedule, s->layout,
+                   s->memory, fabric, target);
   for (std::size_t i = 0; i < s->seconds.size(); ++i) data->programs[i].predicted_seconds = s->seconds[i];
   s->scratch_bytes = data->scratch_bytes;
   data->plan = std::move(s);
@@ -136,8 +137,8 @@ std::vector<Choices> by_time(Stages& s, const Fabric& fabric, std::vector<Choice
 
 // `closest` is what comes next to the limits, of some plans.
 [[noreturn]] void refuse(Stages& s, const Fabric& fabric, const MemoryLimits& limits, const Choices& closest,
-                         std::size_t plans) {
-  plan_with_memory(s, fabric, closest);
+                         std::size_t plans, bool panels) {
+  plan_with_memory(s, fabric, closest, panels);
   throw CompileError("memory of the " +
                      (plans == 1 ? "only plan" : "closest of " + std::to_string(plans) + " plans") + " (" +
                      closest.text() +
@@ -171,7 +172,7 @@ Executable compile(std::span<const NamedRequest> requests, const Fabric& fabric,
   double least = 0;
   std::size_t tried = 0;
   const auto fits = [&](const Choices& choices) {
-    plan_with_memory(*s, fabric, choices);
+    plan_with_memory(*s, fabric, choices, options.panels);
     const double over = s->memory.over(limits);
     if (tried++ == 0 || over < least) {
       closest = choices;
@@ -191,16 +192,16 @@ Executable compile(std::span<const NamedRequest> requests, const Fabric& fabric,
   for (const Choices& choices : next) {
     if (fits(choices)) return finish(std::move(s), fabric, options);
   }
-  refuse(*s, fabric, limits, closest, tried);
+  refuse(*s, fabric, limits, closest, tried, options.panels);
 }
 
 Executable compile_with(std::span<const NamedRequest> requests, const Fabric& fabric, const Options& options,
                         const Choices& choices) {
   std::shared_ptr<Stages> s = start(requests, fabric, options);
   check_micro_batches(s->step, choices.micro_batches);
-  plan_with_memory(*s, fabric, choices);
+  plan_with_memory(*s, fabric, choices, options.panels);
   const MemoryLimits limits = limits_of(fabric, options);
-  if (!s->memory.fits(limits)) refuse(*s, fabric, limits, choices, 1);
+  if (!s->memory.fits(limits)) refuse(*s, fabric, limits, choices, 1, options.panels);
   return finish(std::move(s), fabric, options);
 }
 

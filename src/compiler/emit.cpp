@@ -16,7 +16,8 @@ namespace {
 class Emitter {
  public:
   Emitter(const Step& step, const StepFactors& factors, const Partition& partition, const Tiling& tiling,
-          const Communication& communication, const StepSchedule& schedule, const MemoryPlan& memory)
+          const Communication& communication, const StepSchedule& schedule, const Layout& layout,
+          const MemoryPlan& memory)
       : step_(step),
         graph_(*step.graph),
         factors_(factors),
@@ -24,6 +25,7 @@ class Emitter {
         tiling_(tiling),
         communication_(communication),
         schedule_(schedule),
+        layout_(layout),
         memory_(memory),
         out_(std::make_shared<ExecutableData>()) {}
 
@@ -45,7 +47,7 @@ class Emitter {
     const Buffer& buffer = communication_.buffers[b];
     const Value& value = graph_.values[buffer.value];
     const std::vector<Division> divisions = divisions_of(step_, partition_, communication_, b);
-    const Grid grid = grid_of(step_, partition_, communication_, b);
+    const Storage stored = storage_of(step_, partition_, communication_, layout_, b);
     BufferRecord record;
     record.space = buffer.space;
     record.dtype = value.type.dtype;
@@ -53,12 +55,8 @@ class Emitter {
     record.first_dim = static_cast<std::uint32_t>(out_->dims.size());
     record.offset = memory_.slots[b].offset;
     record.bytes = memory_.slots[b].bytes;
-    Index stride = 1;
-    out_->dims.resize(out_->dims.size() + divisions.size());
-    for (std::size_t d = divisions.size(); d-- > 0;) {
-      out_->dims[record.first_dim + d] = {divisions[d], stride};
-      stride *= std::max<Index>(1, local_extent(divisions[d], grid));
-    }
+    for (std::size_t d = 0; d < divisions.size(); ++d)
+      out_->dims.push_back({divisions[d], stored.strides[d]});
     out_->buffers.push_back(record);
     const Node& node = graph_.nodes[value.node];
     if (buffer.use == Buffer::Use::variable) {
@@ -257,6 +255,7 @@ class Emitter {
   const Tiling& tiling_;
   const Communication& communication_;
   const StepSchedule& schedule_;
+  const Layout& layout_;
   const MemoryPlan& memory_;
   std::unordered_map<std::string, std::uint32_t> places_;
   std::shared_ptr<ExecutableData> out_;
@@ -266,9 +265,10 @@ class Emitter {
 
 std::shared_ptr<ExecutableData> emit(const Step& step, const StepFactors& factors, const Partition& partition,
                                      const Tiling& tiling, const Communication& communication,
-                                     const StepSchedule& schedule, const MemoryPlan& memory,
-                                     const Fabric& fabric, KernelTarget target) {
-  return Emitter(step, factors, partition, tiling, communication, schedule, memory).run(fabric, target);
+                                     const StepSchedule& schedule, const Layout& layout,
+                                     const MemoryPlan& memory, const Fabric& fabric, KernelTarget target) {
+  return Emitter(step, factors, partition, tiling, communication, schedule, layout, memory)
+      .run(fabric, target);
 }
 
 }  // namespace wafer::inline v0

@@ -39,6 +39,15 @@ Grid grid_of(const Step& step, const Partition& partition, const Communication& 
   return grid;
 }
 
+Storage storage_of(const Step& step, const Partition& partition, const Communication& communication,
+                   const Layout& layout, BufferId id) {
+  const Grid grid = grid_of(step, partition, communication, id);
+  std::vector<Index> extents;
+  for (const Division& d : divisions_of(step, partition, communication, id))
+    extents.push_back(local_extent(d, grid));
+  return lay_out(extents, layout.panelled[id]);
+}
+
 namespace {
 
 using Slot = MemoryPlan::Slot;
@@ -48,8 +57,12 @@ constexpr Index kPackingEffort = 30'000'000;  // each of the plans that a search
 class Planner {
  public:
   Planner(const Step& step, const Partition& partition, const Communication& communication,
-          const StepSchedule& schedule)
-      : step_(step), partition_(partition), communication_(communication), schedule_(schedule) {}
+          const StepSchedule& schedule, const Layout& layout)
+      : step_(step),
+        partition_(partition),
+        communication_(communication),
+        schedule_(schedule),
+        layout_(layout) {}
 
   MemoryPlan run() {
     slots_.resize(communication_.buffers.size());
@@ -68,11 +81,7 @@ class Planner {
 
  private:
   Index bytes_of_buffer(BufferId b) const {
-    const Grid grid = grid_of(step_, partition_, communication_, b);
-    Index elements = 1;
-    for (const Division& d : divisions_of(step_, partition_, communication_, b)) {
-      elements = checked_mul(elements, local_extent(d, grid));
-    }
+    const Index elements = storage_of(step_, partition_, communication_, layout_, b).elements;
     return checked_mul(elements, size_of(step_.graph->values[communication_.buffers[b].value].type.dtype));
   }
 
@@ -147,8 +156,9 @@ class Planner {
     const Buffer &from = communication_.buffers[in], &to = communication_.buffers[out];
     const auto temporary = [](const Buffer& b) { return b.use == Buffer::Use::temporary; };
     return in != out && temporary(from) && temporary(to) && from.cut == to.cut && from.micro == to.micro &&
-           from.space == to.space && slots_[in].bytes == slots_[out].bytes && slots_[in].last == a &&
-           slots_[out].first == a && owner_[out] == out && !slots_[out].in_place &&
+           from.space == to.space && layout_.panelled[in] == layout_.panelled[out] &&
+           slots_[in].bytes == slots_[out].bytes && slots_[in].last == a && slots_[out].first == a &&
+           owner_[out] == out && !slots_[out].in_place &&
            step_.graph->values[from.value].type == step_.graph->values[to.value].type;
   }
 
@@ -202,6 +212,7 @@ class Planner {
   const Partition& partition_;
   const Communication& communication_;
   const StepSchedule& schedule_;
+  const Layout& layout_;
   std::vector<Slot> slots_;
   std::vector<BufferId> owner_;  // the buffer whose memory this one takes, itself for most
   std::map<BufferId, std::int32_t> whole_last_;
@@ -211,8 +222,8 @@ class Planner {
 }  // namespace
 
 MemoryPlan plan_memory(const Step& step, const Partition& partition, const Communication& communication,
-                       const StepSchedule& schedule) {
-  return Planner(step, partition, communication, schedule).run();
+                       const StepSchedule& schedule, const Layout& layout) {
+  return Planner(step, partition, communication, schedule, layout).run();
 }
 
 }  // namespace wafer::inline v0

@@ -13,10 +13,11 @@ void Stages::verify(const Fabric& on) const {
   step.verify();
   partition.verify(step, factors);
   placement.verify(on);
-  tiling.verify(step, factors, partition, communication);
+  tiling.verify(step, factors, partition, communication, layout);
   communication.verify(step, factors, partition);
   fusion.verify(step, factors);
   schedule.verify(step, communication);
+  layout.verify(step, factors, communication, fusion);
   memory.verify(step, communication, schedule);
 }
 
@@ -84,9 +85,11 @@ std::string Stages::dump(std::string_view stage) const {
   if (stage == "communication") return communication.dump(step);
   if (stage == "fusion") return fusion.dump(step);
   if (stage == "schedule") return schedule.dump(step, communication);
+  if (stage == "layout") return layout.dump(step, communication);
   if (stage == "memory") return memory.dump(step, communication);
   throw UserError(
-      "dump: expected one of step, partition, placement, tiling, communication, fusion, schedule, memory, "
+      "dump: expected one of step, partition, placement, tiling, communication, fusion, schedule, layout, "
+      "memory, "
       "got '" +
       std::string(stage) + "'");
 }

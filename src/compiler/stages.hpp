@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <wafer/compiler/layout.hpp>
 #include <wafer/compiler/memory_plan.hpp>
 #include <wafer/compiler/placement.hpp>
 #include <wafer/compiler/tiling.hpp>
@@ -23,6 +24,7 @@ struct Stages : PlanText {
   Communication communication;
   Fusion fusion;
   StepSchedule schedule;
+  Layout layout;
   MemoryPlan memory;
   std::vector<double> seconds;  ///< of each step, by the cost model
   Index scratch_bytes = 0;

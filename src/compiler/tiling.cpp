@@ -12,7 +12,12 @@ namespace {
 
 constexpr double kTileSeconds = 4e-6;  // a claim costs well below a microsecond, a wait for a neighbour a few
 constexpr Index kTilesPerWorker = 8;   // so that a slower core gets fewer
-constexpr Index kColumns = 32;  // two vectors of AVX-512, four of AVX2: tiles of columns end on whole panels
+constexpr Index kColumns = kPanel;     // tiles of columns end on whole panels
+
+bool takes_panels(const GraphData& graph, const Node& node) {
+  const Kernels kernels = node.op.kernels(graph.input_types(node));
+  return !kernels.empty() && kernels.front().takes_panels;
+}
 
 class OpTiler {
  public:
@@ -22,10 +27,11 @@ class OpTiler {
     for (const Division& division : divisions) local_.push_back(local_extent(division, grid));
   }
 
-  /// `whole_rows`: a tail sums over all of them.
-  OpTiling run(const Fabric& fabric, Index workers, bool whole_rows) {
+  /// `whole_rows`: a tail sums over all of them. `panel_factor`: is in panels; -1 where none is.
+  OpTiling run(const Fabric& fabric, Index workers, bool whole_rows, int panel_factor) {
     OpTiling tiling;
     if (node_.values == 0) return tiling;
+    if (panel_factor >= 0 && !takes_panels(graph_, node_)) return panels_of(panel_factor);
     const Index wanted = wanted_tiles(fabric, workers);
     const auto of = factors_.of(op_);
     const bool product =
@@ -38,8 +44,7 @@ class OpTiler {
       const int f = dims[k];
       if (f < 0 || !of[static_cast<std::size_t>(f)].splittable) continue;
       const Index extent = local_[static_cast<std::size_t>(f)];
-      const bool columns = f == last_factor();
-      const Index unit = columns ? kColumns : 1;
+      const Index unit = f == panel_factor ? kPanel : f == last_factor() ? kColumns : 1;
       const Index parts = std::min((wanted + have - 1) / have, (extent + unit - 1) / unit);
       if (parts <= 1) continue;
       const Index length = round_up((extent + parts - 1) / parts, unit);
@@ -53,6 +58,16 @@ class OpTiler {
   }
 
  private:
+  OpTiling panels_of(int factor) const {
+    OpTiling tiling;
+    const Index extent = local_[static_cast<std::size_t>(factor)];
+    if (extent <= kPanel) return tiling;
+    tiling.factor[0] = static_cast<std::int8_t>(factor);
+    tiling.length[0] = kPanel;
+    tiling.count[0] = (extent + kPanel - 1) / kPanel;
+    return tiling;
+  }
+
   // The outermost factors of the first result's dimensions.
   std::vector<int> result_factors() const {
     std::uint32_t at = factors_.first_outer[op_];
@@ -141,7 +156,8 @@ std::vector<Division> divisions_of(const Step& step, const StepFactors& factors,
 }
 
 Tiling tile_step(const Step& step, const StepFactors& factors, const Partition& partition,
-                 const Communication& communication, const Fusion& fusion, const Fabric& fabric) {
+                 const Communication& communication, const Fusion& fusion, const Layout& layout,
+                 const Fabric& fabric) {
   Tiling out;
   for (std::size_t i = 0; i < step.programs.size(); ++i) {
     const Program& program = step.programs[i];
@@ -160,14 +176,15 @@ Tiling tile_step(const Step& step, const StepFactors& factors, const Partition& 
         for (const OpFactor& factor : factors.programs[i].of(tail))
           sums_rows = sums_rows || factor.kind == FactorKind::reduced;
       }
-      tilings.push_back(tiler.run(fabric, partition.choices.workers, sums_rows));
+      const int panel_factor = layout.panel_factor(factors, communication, step, i, p);
+      tilings.push_back(tiler.run(fabric, partition.choices.workers, sums_rows, panel_factor));
     }
   }
   return out;
 }
 
 void Tiling::verify(const Step& step, const StepFactors& factors, const Partition& partition,
-                    const Communication& communication) const {
+                    const Communication& communication, const Layout& layout) const {
   for (std::size_t i = 0; i < programs.size(); ++i) {
     const Grid grid{partition.parts, communication.micro_batches_of(step.programs[i])};
     for (std::size_t p = 0; p < programs[i].size(); ++p) {
@@ -178,8 +195,11 @@ void Tiling::verify(const Step& step, const StepFactors& factors, const Partitio
         if (tiling.factor[k] < 0) continue;
         if (divisions.empty()) divisions = divisions_of(step, factors, partition, communication, i, p);
         const auto f = static_cast<std::size_t>(tiling.factor[k]);
-        const bool covers =
-            tiling.length[k] > 0 && tiling.length[k] * tiling.count[k] >= local_extent(divisions[f], grid);
+        const bool in_panels = layout.panel_factor(factors, communication, step, i,
+                                                   static_cast<std::uint32_t>(p)) == tiling.factor[k];
+        const bool covers = tiling.length[k] > 0 &&
+                            tiling.length[k] * tiling.count[k] >= local_extent(divisions[f], grid) &&
+                            (!in_panels || tiling.length[k] % kPanel == 0);
         if (!covers || !of[f].splittable || of[f].kind != FactorKind::parallel) {
           throw InternalError(step.graph->where(step.programs[i].order[p]) +
                               " has tiles that do not cover it");

@@ -164,8 +164,8 @@ void add_lines(const std::byte* from, Index rows, Index row_bytes, Index bytes, 
 void add_streams(const Tail& tail, Index row, Index rows, Index col, Index columns, Lines& lines) {
   for (size_t s = 0; s < tail.stream_count; ++s) {
     const Tail::Stream& stream = tail.streams[s];
-    add_lines(stream.data + row * stream.row + col * stream.col, rows, stream.row, columns * stream.col,
-              lines);
+    add_lines(stream.data + stream.row.at(row) + stream.col.at(col), rows, stream.row.next,
+              columns * stream.col.next, lines);
   }
 }
 
@@ -178,20 +178,30 @@ struct Left {
   }
 };
 
-/// C[m, columns] (+)= A · B for a B of at most one panel; (row, col) is its place in C, for the tail.
-void multiply_panel(Index m, Index columns, Index depth, const Left& a, const Matrix& b, float* c,
-                    Index c_row, bool c_is_far, bool accumulate, float* scratch, const Tail* tail, Index row,
-                    Index col) {
-  const Index vectors = columns > kLanes ? 2 : 1;
-  const Index last_columns = columns - (vectors - 1) * kLanes;
+/// Columns of C, no more than a panel, and what goes with them.
+struct Columns {
+  Index row, col, count;  // place in C, for the tail
+  float* c;
+  Index c_row;
+  bool c_is_far;
+  bool accumulate;
+  const Tail* tail;
+};
+
+/// C[m, columns] (+)= A · B for a B of at most one panel.
+void multiply_panel(Index m, Index depth, const Left& a, const PanelledMatrix& b, const Columns& of,
+                    float* scratch) {
+  const Index vectors = of.count > kLanes ? 2 : 1;
+  const Index last_columns = of.count - (vectors - 1) * kLanes;
   const Index tiles = (m + kTileRows - 1) / kTileRows;
-  // The first tile packs the panel where rows of B are rows of it; few tiles read B as it is.
-  const bool in_place = b.col == 1 && last_columns == kLanes;
-  const bool first_packs = in_place && tiles >= kTilesWorthPacking;
+  // The first tile packs the panel where rows of B are rows of it; few tiles read B as it is, and all where
+  // it is stored so.
+  const bool in_place = b.col.next == 1 && last_columns == kLanes;
+  const bool first_packs = in_place && tiles >= kTilesWorthPacking && b.row.next != vectors * kLanes;
   const float* panel = in_place ? b.data : scratch;
-  Index panel_row = in_place ? b.row : vectors * kLanes;
-  if (!in_place) pack_panel(b, depth, columns, scratch, panel_row);
-  const bool fetch_streams = tail != nullptr && tail->stream_count > 0;
+  Index panel_row = in_place ? b.row.next : vectors * kLanes;
+  if (!in_place) pack_panel(b, depth, of.count, scratch, panel_row);
+  const bool fetch_streams = of.tail != nullptr && of.tail->stream_count > 0;
   Lines lines;
   Index ready = 0;  // rows that the tail has seen
   for (Index tile = 0; tile < tiles; ++tile) {
@@ -199,22 +209,23 @@ void multiply_panel(Index m, Index columns, Index depth, const Left& a, const Ma
     const Index rows = even(m, tile + 1, tiles) - i;
     const bool packs = tile == 0 && first_packs;
     lines.count = 0;
-    const Index first = accumulate ? i + rows : i;  // sums that are there are read before, C is written after
-    if ((c_is_far || fetch_streams) && first < m && !packs) {
-      add_lines(reinterpret_cast<const std::byte*>(c + first * c_row), std::min(kTileRows, m - first),
-                c_row * Index{sizeof(float)}, columns * Index{sizeof(float)}, lines);
+    const Index first =
+        of.accumulate ? i + rows : i;  // sums that are there are read before, C is written after
+    if ((of.c_is_far || fetch_streams) && first < m && !packs) {
+      add_lines(reinterpret_cast<const std::byte*>(of.c + first * of.c_row), std::min(kTileRows, m - first),
+                of.c_row * Index{sizeof(float)}, of.count * Index{sizeof(float)}, lines);
     }
-    if (fetch_streams && !packs) add_streams(*tail, row + i, rows, col, columns, lines);
+    if (fetch_streams && !packs) add_streams(*of.tail, of.row + i, rows, of.col, of.count, lines);
     const auto& tiles_beside = packs ? kPackingTiles : lines.count > 0 ? kFetchingTiles : kPlainTiles;
     tiles_beside[static_cast<size_t>(vectors - 1)][static_cast<size_t>(rows - 1)](
-        depth, a.tile(tile, i), a.rows.row, a.rows.col, panel, panel_row, c + i * c_row, c_row, last_columns,
-        accumulate, lines, scratch);
+        depth, a.tile(tile, i), a.rows.row, a.rows.col, panel, panel_row, of.c + i * of.c_row, of.c_row,
+        last_columns, of.accumulate, lines, scratch);
     if (packs) {
       panel = scratch;
       panel_row = vectors * kLanes;
     }
-    if (tail == nullptr || (i + rows - ready < kTailRows && i + rows < m)) continue;
-    tail->run(tail->self, row + ready, i + rows - ready, col, columns);
+    if (of.tail == nullptr || (i + rows - ready < kTailRows && i + rows < m)) continue;
+    of.tail->run(of.tail->self, of.row + ready, i + rows - ready, of.col, of.count);
     ready = i + rows;
   }
 }
@@ -241,35 +252,51 @@ Left reach_rows(const Matrix& a, Index m, Index depth, bool many_panels, float* 
   return {a};
 }
 
-void gemm(Index m, Index n, Index k, const float* a, Index a_row, Index a_col, const float* b, Index b_row,
-          Index b_col, float* c, Index c_row, bool accumulate, float* scratch, const Tail* tail) {
-  if (m == 0 || n == 0) return;
-  if (k == 0) {
-    for (Index i = 0; i < m && !accumulate; ++i) std::fill_n(c + i * c_row, n, 0.0F);
-    if (tail != nullptr) tail->run(tail->self, 0, m, 0, n);
-    return;
+/// A product of nothing.
+void fill_zeros(const Product& x) {
+  for (Index j = 0; j < x.n; j += kPanel) {
+    const Index columns = std::min(kPanel, x.n - j);
+    for (Index i = 0; i < x.m && !x.accumulate; ++i)
+      std::fill_n(x.c + x.c_row.at(i) + x.c_col.at(j), columns, 0.0F);
+    if (x.tail != nullptr) x.tail->run(x.tail->self, 0, x.m, j, columns);
   }
-  const bool one_piece = m * n <= kOnePiece;
+}
+
+void gemm(const Product& x) {
+  const Index m = x.m, n = x.n, k = x.k;
+  if (m == 0 || n == 0) return;
+  if (k == 0) return fill_zeros(x);
+  const bool one_piece = m * n <= kOnePiece && (n <= kPanel || x.c_col.plain());
   const bool many_panels = n >= kPanelsWorthCopying * kPanelColumns;
-  const Matrix left{a, a_row, a_col}, right{b, b_row, b_col};
+  const Matrix left{x.a, x.a_row.next, x.a_col.next};
+  const PanelledMatrix right{x.b, x.b_row, x.b_col};
   const Index blocks = (m + kRows - 1) / kRows;
-  const Index chunks = (k + kDepth - 1) / kDepth;
-  float* const copy = scratch + kPanelColumns * kDepth;
+  // Rows of B that are in panels are cut between these.
+  const Index unit = x.b_row.plain() ? 1 : kPanel;
+  const Index units = (k + unit - 1) / unit, units_at_once = kDepth / unit;
+  const Index chunks = (units + units_at_once - 1) / units_at_once;
+  float* const copy = x.scratch + kPanelColumns * kDepth;
   for (Index block = 0; block < blocks; ++block) {
     const Index i = even(m, block, blocks);
     const Index rows = even(m, block + 1, blocks) - i;
     for (Index chunk = 0; chunk < chunks; ++chunk) {
-      const Index p = even(k, chunk, chunks);
-      const Index depth = even(k, chunk + 1, chunks) - p;
-      const Left reached = reach_rows({left.at(i, p), a_row, a_col}, rows, depth, many_panels, copy);
+      const Index p = even(units, chunk, chunks) * unit;
+      const Index depth = std::min(k, even(units, chunk + 1, chunks) * unit) - p;
+      const Left reached = reach_rows({left.at(i, p), left.row, left.col}, rows, depth, many_panels, copy);
       for (Index j = 0; j < n; j += kPanelColumns) {
-        multiply_panel(rows, std::min(kPanelColumns, n - j), depth, reached, {right.at(p, j), b_row, b_col},
-                       c + i * c_row + j, c_row, rows * n > kFarC, accumulate || chunk > 0, scratch,
-                       chunk + 1 == chunks && !one_piece ? tail : nullptr, i, j);
+        const Columns columns{i,
+                              j,
+                              std::min(kPanelColumns, n - j),
+                              x.c + x.c_row.at(i) + x.c_col.at(j),
+                              x.c_row.next,
+                              rows * n > kFarC,
+                              x.accumulate || chunk > 0,
+                              chunk + 1 == chunks && !one_piece ? x.tail : nullptr};
+        multiply_panel(rows, depth, reached, {right.at(p, j), x.b_row, x.b_col}, columns, x.scratch);
       }
     }
   }
-  if (tail != nullptr && one_piece) tail->run(tail->self, 0, m, 0, n);
+  if (x.tail != nullptr && one_piece) x.tail->run(x.tail->self, 0, m, 0, n);
 }
 
 }  // namespace

@@ -24,6 +24,13 @@ struct Matrix {
   const float* at(Index i, Index j) const { return data + i * row + j * col; }
 };
 
+/// One that may be stored in panels.
+struct PanelledMatrix {
+  const float* data;
+  Stride row, col;
+  const float* at(Index i, Index j) const { return data + row.at(i) + col.at(j); }
+};
+
 /// By fours: the rows of a tile are few, and storing a part of a vector is slow with AVX2.
 HWY_INLINE void copy_floats(const float* from, Index count, float* to) {
   const hn::FixedTag<float, 4> four;
@@ -33,7 +40,7 @@ HWY_INLINE void copy_floats(const float* from, Index count, float* to) {
 }
 
 /// Rows of B are adjacent in memory.
-inline void pack_natural(const Matrix& b, Index depth, Index columns, float* panel, Index panel_row) {
+inline void pack_natural(const PanelledMatrix& b, Index depth, Index columns, float* panel, Index panel_row) {
   for (Index p = 0; p < depth; ++p) {
     const float* const from = b.at(p, 0);
     float* const to = panel + p * panel_row;
@@ -44,8 +51,9 @@ inline void pack_natural(const Matrix& b, Index depth, Index columns, float* pan
 }
 
 /// Columns of B may be adjacent in memory. Columns that only fill the panel repeat the last one.
-inline void pack_columns(const Matrix& b, Index depth, Index columns, float* panel, Index panel_row) {
-  constexpr Index kPiece = 64;  // so many rows of the panel stay in L1 while its columns are written
+inline void pack_columns(const PanelledMatrix& b, Index depth, Index columns, float* panel, Index panel_row) {
+  // So many rows of the panel stay in L1 while its columns are written.
+  constexpr Index kPiece = kPanel;
   using D = hn::CappedTag<float, 8>;
   constexpr Index kAbreast = Index{hn::MaxLanes(D())};
   for (Index begin = 0; begin < depth; begin += kPiece) {
@@ -53,10 +61,10 @@ inline void pack_columns(const Matrix& b, Index depth, Index columns, float* pan
     for (Index j = 0; j < panel_row; j += kAbreast) {
       std::array<const float*, size_t{kAbreast}> from;
       for (Index i = 0; i < kAbreast; ++i)
-        from[static_cast<size_t>(i)] = b.at(0, std::min(j + i, columns - 1));
+        from[static_cast<size_t>(i)] = b.at(begin, std::min(j + i, columns - 1));
       Index p = begin;
-      for (; b.row == 1 && p + 4 <= end; p += 4) {
-        const Blocks<D> blocks = load_blocks(D(), from.data(), p).transposed();
+      for (; b.row.next == 1 && p + 4 <= end; p += 4) {
+        const Blocks<D> blocks = load_blocks(D(), from.data(), p - begin).transposed();
         float* const to = panel + p * panel_row + j;
         hn::Store(blocks.v0, D(), to);
         hn::Store(blocks.v1, D(), to + panel_row);
@@ -65,16 +73,16 @@ inline void pack_columns(const Matrix& b, Index depth, Index columns, float* pan
       }
       for (; p < end; ++p) {
         for (Index i = 0; i < kAbreast; ++i)
-          panel[p * panel_row + j + i] = from[static_cast<size_t>(i)][p * b.row];
+          panel[p * panel_row + j + i] = from[static_cast<size_t>(i)][(p - begin) * b.row.next];
       }
     }
   }
 }
 
 /// A panel of B, `panel_row` columns wide, of which B has `columns`.
-HWY_NOINLINE inline void pack_panel(const Matrix& b, Index depth, Index columns, float* panel,
+HWY_NOINLINE inline void pack_panel(const PanelledMatrix& b, Index depth, Index columns, float* panel,
                                     Index panel_row) {
-  if (b.col == 1) {
+  if (b.col.next == 1) {
     pack_natural(b, depth, columns, panel, panel_row);
   } else {
     pack_columns(b, depth, columns, panel, panel_row);

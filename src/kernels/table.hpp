@@ -19,13 +19,23 @@ namespace wafer::inline v0::kernels {
 inline constexpr Index kGemmScratchBytes = 432 * 1024;
 
 /// C[m,n] = A[m,k] · B[k,n], or C += A · B when `accumulate`. A and B have any strides (a transpose is a swap
-/// of strides, a broadcast the stride 0); C's columns are adjacent. Each element is one chain of fused
-/// multiply-adds (a product and a sum on targets without them), ascending in k, from +0 or from the C that is
-/// there; so cutting k into successive accumulating calls changes no bit. k = 0 is a product of nothing:
-/// zeros. `tail` (if any) is called for pieces that make up C, unless C is empty.
-using Gemm = void(Index m, Index n, Index k, const float* a, Index a_row, Index a_col, const float* b,
-                  Index b_row, Index b_col, float* c, Index c_row, bool accumulate, float* scratch,
-                  const Tail* tail);
+/// of strides, a broadcast the stride 0); columns of C are adjacent. Rows or columns of B, or columns of C,
+/// may be in panels.
+struct Product {
+  Index m = 0, n = 0, k = 0;
+  const float *a = nullptr, *b = nullptr;
+  Stride a_row, a_col, b_row, b_col;
+  float* c = nullptr;
+  Stride c_row, c_col;
+  bool accumulate = false;
+  float* scratch = nullptr;    ///< kGemmScratchBytes
+  const Tail* tail = nullptr;  ///< called for pieces that make up C, each within a panel, unless C is empty
+};
+
+/// Each element is one chain of fused multiply-adds (a product and a sum on targets without them), ascending
+/// in k, from +0 or from the C that is there; so cutting k into successive accumulating calls changes no bit.
+/// k = 0 is a product of nothing: zeros.
+using Gemm = void(const Product& product);
 
 /// y[i,j] = f(x[i,j]), columns adjacent; y may be x.
 using Unary = void(Index rows, Index cols, const float* x, Index x_row, float* y, Index y_row);

@@ -34,45 +34,69 @@ Sides sides_of_b(int rank, bool transposed) {
   return transposed ? Sides{rank - 2, rank - 1} : Sides{rank - 1, rank - 2};
 }
 
-// One product of plain matrices, with strides.
-struct Product {
-  Index m = 0, n = 0, k = 0;
-  const float *a = nullptr, *b = nullptr;
-  Index a_row = 0, a_col = 0, b_row = 0, b_col = 0;
-  float* c = nullptr;
-  Index c_row = 0, c_col = 0;
+using kernels::Product;
+
+// Cᵀ = Bᵀ·Aᵀ, which has the same chains, in C's own memory.
+Product transposed(const Product& p) {
+  Product t = p;
+  t.m = p.n;
+  t.n = p.m;
+  t.a = p.b;
+  t.a_row = p.b_col;
+  t.a_col = p.b_row;
+  t.b = p.a;
+  t.b_row = p.a_col;
+  t.b_col = p.a_row;
+  t.c_row = p.c_col;
+  t.c_col = p.c_row;
+  return t;
+}
+
+// What a transposed product calls for the tail of the product.
+struct TransposedTail {
+  const Tail& of;
+  Tail tail = of;
+  explicit TransposedTail(const Tail& tail_of) : of(tail_of) {
+    tail.self = this;
+    tail.run = [](void* self, Index row, Index rows, Index col, Index cols) {
+      const Tail& of_product = static_cast<TransposedTail*>(self)->of;
+      of_product.run(of_product.self, col, cols, row, rows);
+    };
+    for (std::size_t s = 0; s < tail.stream_count; ++s) std::swap(tail.streams[s].row, tail.streams[s].col);
+  }
 };
 
-// The kernel wants C's columns adjacent. C's rows may be instead: Cᵀ = Bᵀ·Aᵀ has the same chains. Else column
-// by column.
-void multiply(const Context& context, const Product& p, bool accumulate) {
+// The kernel wants columns of C adjacent; where its rows are, the transposed product is one.
+void multiply(const Context& context, const Product& p) {
   const auto gemm = kernels::table(context.target).gemm;
-  const auto scratch = static_cast<float*>(context.scratch);
-  if (p.c_col == 1 || p.n == 1) {
-    return gemm(p.m, p.n, p.k, p.a, p.a_row, p.a_col, p.b, p.b_row, p.b_col, p.c, p.c_row, accumulate,
-                scratch, context.tail);
+  if (p.c_col.next == 1 || p.n == 1) return gemm(p);
+  if (p.c_row.next == 1 || p.m == 1) {
+    Product t = transposed(p);
+    if (p.tail == nullptr) return gemm(t);
+    TransposedTail tail(*p.tail);
+    t.tail = &tail.tail;
+    return gemm(t);
   }
-  if (p.c_row == 1 || p.m == 1) {
-    gemm(p.n, p.m, p.k, p.b, p.b_col, p.b_row, p.a, p.a_col, p.a_row, p.c, p.c_col, accumulate, scratch,
-         nullptr);
-  } else {
-    for (Index j = 0; j < p.n; ++j) {
-      gemm(p.m, 1, p.k, p.a, p.a_row, p.a_col, p.b + j * p.b_col, p.b_row, p.b_col, p.c + j * p.c_col,
-           p.c_row, accumulate, scratch, nullptr);
-    }
+  Product column = p;
+  column.n = 1;
+  column.tail = nullptr;
+  for (Index j = 0; j < p.n; ++j) {
+    column.b = p.b + p.b_col.at(j);
+    column.c = p.c + p.c_col.at(j);
+    gemm(column);
   }
-  if (context.tail != nullptr && p.m > 0 && p.n > 0) context.tail->run(context.tail->self, 0, p.m, 0, p.n);
+  if (p.tail != nullptr && p.m > 0 && p.n > 0) p.tail->run(p.tail->self, 0, p.m, 0, p.n);
 }
 
 // The same, plainly.
-void multiply_plainly(const Context& context, const Product& p, bool accumulate) {
+void multiply_plainly(const Context& context, const Product& p) {
   const bool fused = kernels::fuses(context.target);
   for (Index i = 0; i < p.m; ++i) {
     for (Index j = 0; j < p.n; ++j) {
-      float& c = p.c[i * p.c_row + j * p.c_col];
-      float sum = accumulate ? c : 0;
+      float& c = p.c[p.c_row.at(i) + p.c_col.at(j)];
+      float sum = p.accumulate ? c : 0;
       for (Index l = 0; l < p.k; ++l) {
-        const float a = p.a[i * p.a_row + l * p.a_col], b = p.b[l * p.b_row + j * p.b_col];
+        const float a = p.a[p.a_row.at(i) + p.a_col.at(l)], b = p.b[p.b_row.at(l) + p.b_col.at(j)];
         sum = fused ? std::fma(a, b, sum) : sum + a * b;
       }
       c = sum;
@@ -90,17 +114,20 @@ void run_matmul(const Matmul& op, const Context& context, Tiles in, Tiles out, M
   product.m = c.extent[row];
   product.n = c.extent[col];
   product.k = a.extent[ops::at(sides_a.summed)];
-  product.a_row = a.stride[ops::at(sides_a.kept)];
-  product.a_col = a.stride[ops::at(sides_a.summed)];
-  product.b_row = b.stride[ops::at(sides_b.summed)];
-  product.b_col = b.stride[ops::at(sides_b.kept)];
-  product.c_row = c.stride[row];
-  product.c_col = c.stride[col];
+  product.a_row = a.stride_of(sides_a.kept);
+  product.a_col = a.stride_of(sides_a.summed);
+  product.b_row = b.stride_of(sides_b.summed);
+  product.b_col = b.stride_of(sides_b.kept);
+  product.c_row = c.stride_of(c.rank - 2);
+  product.c_col = c.stride_of(c.rank - 1);
+  product.accumulate = context.accumulate;
+  product.scratch = static_cast<float*>(context.scratch);
+  product.tail = context.tail;
   // A matrix that serves all: leading dimensions that continue A's and C's rows are further rows.
   int batch = c.rank - 2;
   for (; b.rank == 2 && batch > 0; --batch) {
     const std::size_t d = ops::at(batch - 1);
-    if (a.stride[d] != product.a_row * product.m || c.stride[d] != product.c_row * product.m) break;
+    if (a.stride[d] != product.a_row.next * product.m || c.stride[d] != product.c_row.next * product.m) break;
     product.m *= c.extent[d];
   }
   for_each_index(batch, c.extent, [&](const std::array<Index, kMaxRank>& index) {
@@ -112,7 +139,7 @@ void run_matmul(const Matmul& op, const Context& context, Tiles in, Tiles out, M
       product.b += b.rank == 2 ? 0 : index[ops::at(d)] * b.stride[ops::at(d)];
       product.c += index[ops::at(d)] * c.stride[ops::at(d)];
     }
-    product_of(context, product, context.accumulate);
+    product_of(context, product);
   });
 }
 
@@ -126,14 +153,16 @@ void run_row_product(const Context& context, Tiles in, Tiles out, Multiply& prod
   product.a_row = a.stride[last];
   product.b_col = b.stride[last];
   product.c = c.as<float>();
-  product.c_row = c.stride[0];
-  product.c_col = c.stride[1];
+  product.c_row = c.stride_of(0);
+  product.c_col = c.stride_of(1);
+  product.accumulate = context.accumulate;
+  product.scratch = static_cast<float*>(context.scratch);
   // Rows that follow each other at one distance are one call.
   int outer = a.rank - 1;
   for (; outer > 0; --outer) {
     const std::size_t d = ops::at(outer - 1);
     if (product.k != 1 &&
-        (a.stride[d] != product.a_col * product.k || b.stride[d] != product.b_row * product.k))
+        (a.stride[d] != product.a_col.next * product.k || b.stride[d] != product.b_row.next * product.k))
       break;
     if (product.k == 1) {
       product.a_col = a.stride[d];
@@ -141,11 +170,13 @@ void run_row_product(const Context& context, Tiles in, Tiles out, Multiply& prod
     }
     product.k *= a.extent[d];
   }
-  bool accumulate = context.accumulate;
-  const auto call = [&] {
-    product_of(context, product, accumulate);
-    accumulate = true;
-  };
+  Index calls = 1;
+  for (int d = 0; d < outer; ++d) calls *= a.extent[ops::at(d)];
+  if (calls == 0) {  // no rows at all
+    product.k = 0;
+    outer = 0;
+  }
+  Index call = 0;
   for_each_index(outer, a.extent, [&](const std::array<Index, kMaxRank>& index) {
     product.a = a.as<float>();
     product.b = b.as<float>();
@@ -153,12 +184,10 @@ void run_row_product(const Context& context, Tiles in, Tiles out, Multiply& prod
       product.a += index[ops::at(d)] * a.stride[ops::at(d)];
       product.b += index[ops::at(d)] * b.stride[ops::at(d)];
     }
-    call();
+    if (++call >= calls) product.tail = context.tail;  // the sums are complete
+    product_of(context, product);
+    product.accumulate = true;
   });
-  if (!accumulate) {  // no rows at all
-    product.k = 0;
-    call();
-  }
 }
 
 }  // namespace
@@ -234,7 +263,7 @@ Kernels Matmul::kernels(const Types& in) const {
   return {{[](const void* op, const Context& context, Tiles x, Tiles y) {
              run_matmul(ops::op_of<Matmul>(op), context, x, y, multiply);
            },
-           kernels::kGemmScratchBytes, runs_tail}};
+           kernels::kGemmScratchBytes, runs_tail, true}};
 }
 
 Types RowProduct::infer(const Types& in) const {
@@ -278,7 +307,7 @@ Kernels RowProduct::kernels(const Types&) const {
   return {{[](const void*, const Context& context, Tiles in, Tiles out) {
              run_row_product(context, in, out, multiply);
            },
-           kernels::kGemmScratchBytes}};
+           kernels::kGemmScratchBytes, true, true}};
 }
 
 Tensor matmul(Tensor a, Tensor b) { return apply(Matmul{}, {std::move(a), std::move(b)}).at(0); }

@@ -29,20 +29,22 @@ struct MultiplyAdd {
 };
 
 /// Calls f(rows, cols, offsets, row strides) for matrices whose columns are adjacent in every operand: once
-/// where the tiles are such a matrix, as one row where its rows are adjacent too; else for runs, or for
-/// single elements. Operands are the results, then the gradient.
+/// where the tiles or their transposes are such a matrix, as one row where its rows are adjacent too; else
+/// for runs, or for single elements. Operands are the results, then the gradient.
 template <class F>
 void for_each_matrix(Tiles out, const Tile& gradient, const F& f) {
   using Offsets = LoopNest::Offsets;
   const int rank = gradient.rank;
-  const Index height = rank == 2 ? gradient.extent[0] : 1;
-  const Index width = rank == 0 ? 1 : gradient.extent[at(rank - 1)];
+  const bool transposed = rank == 2 && gradient.stride[1] != 1 && gradient.stride[0] == 1;
+  const std::size_t row = transposed ? 1 : 0, col = transposed ? 0 : at(std::max(rank, 1) - 1);
+  const Index height = rank == 2 ? gradient.extent[row] : 1;
+  const Index width = rank == 0 ? 1 : gradient.extent[col];
   bool matrix = rank == 1 || rank == 2, one_row = true;
   Offsets rows{};
   for (std::size_t o = 0; o <= out.size(); ++o) {
     const Tile& tile = o < out.size() ? out[o] : gradient;
-    matrix = matrix && tile.stride[at(rank - 1)] == 1;
-    rows[o] = tile.stride[0];
+    matrix = matrix && tile.stride[col] == 1;
+    rows[o] = tile.stride[row];
     one_row = one_row && (height == 1 || rows[o] == width);
   }
   if (matrix) return one_row ? f(1, height * width, Offsets{}, rows) : f(height, width, Offsets{}, rows);

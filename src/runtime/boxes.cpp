@@ -17,14 +17,43 @@ Box intersection(const Box& a, const Box& b) {
   return out;
 }
 
+namespace {
+
+// The dimension of a box that one of two memories holds in several panels; -1: there is none.
+int panelled_dim(const Box& box, const StridedBox& from, const StridedBox& to) {
+  for (int d = 0; d < box.rank; ++d) {
+    const auto i = static_cast<std::size_t>(d);
+    if (box.range[i].size() > kPanel && !(from.stride[i].plain() && to.stride[i].plain())) return d;
+  }
+  return -1;
+}
+
+Index copy_panels(int dim, const Box& box, Index size, const StridedBox& from, const StridedBox& to) {
+  const auto d = static_cast<std::size_t>(dim);
+  Index copied = 0;
+  for (Index at = 0; at < box.range[d].size(); at += kPanel) {
+    Box part = box;
+    part.range[d] = {box.range[d].begin + at, std::min(box.range[d].begin + at + kPanel, box.range[d].end)};
+    StridedBox source = from, target = to;
+    source.data += from.stride[d].at(at) * size;
+    target.data += to.stride[d].at(at) * size;
+    copied += copy_box(part, size, source, target);
+  }
+  return copied;
+}
+
+}  // namespace
+
 Index copy_box(const Box& box, Index size, const StridedBox& from, const StridedBox& to) {
   if (box.empty()) return 0;
+  const int panelled = panelled_dim(box, from, to);
+  if (panelled >= 0) return copy_panels(panelled, box, size, from, to);
   // The innermost dimensions that are dense on both sides are copied in one run.
   Index run = size;
   int outer = box.rank;
   while (outer > 0) {
     const auto i = static_cast<std::size_t>(outer - 1);
-    const bool dense = from.stride[i] * size == run && to.stride[i] * size == run;
+    const bool dense = from.stride[i].next * size == run && to.stride[i].next * size == run;
     if (!dense && box.range[i].size() != 1) break;
     run *= box.range[i].size();
     --outer;
@@ -39,11 +68,11 @@ Index copy_box(const Box& box, Index size, const StridedBox& from, const Strided
     int d = outer - 1;
     for (; d >= 0; --d) {
       const auto i = static_cast<std::size_t>(d);
-      source += from.stride[i] * size;
-      target += to.stride[i] * size;
+      source += from.stride[i].next * size;
+      target += to.stride[i].next * size;
       if (++index[i] < box.range[i].size()) break;
-      source -= from.stride[i] * size * index[i];
-      target -= to.stride[i] * size * index[i];
+      source -= from.stride[i].next * size * index[i];
+      target -= to.stride[i].next * size * index[i];
       index[i] = 0;
     }
     if (d < 0) return copied;
@@ -70,7 +99,7 @@ StridedBox BufferView::at(const Box& box, std::byte* arena) const {
   Index offset = 0;
   for (int d = 0; d < box.rank; ++d) {
     const auto i = static_cast<std::size_t>(d);
-    offset += (box.range[i].begin - held_.range[i].begin) * stride_[i];
+    offset += stride_[i].at(box.range[i].begin - held_.range[i].begin);
   }
   out.data = arena + offset_ + (box.empty() ? 0 : offset * size_);
   return out;

@@ -23,10 +23,11 @@ struct Box {
 
 Box intersection(const Box& a, const Box& b);
 
-/// A box of elements in strided memory: `data` is the element at `box.range[d].begin` in each dimension.
+/// A box of elements in strided memory: `data` is the element at `box.range[d].begin` in each dimension. A
+/// dimension in panels begins with one.
 struct StridedBox {
   std::byte* data = nullptr;
-  std::array<Index, kMaxRank> stride{};  // in elements
+  std::array<Stride, kMaxRank> stride{};
 };
 
 /// Copies a box of elements of `size` bytes; returns the bytes copied.
@@ -45,7 +46,7 @@ class BufferView {
 
  private:
   Box held_;
-  std::array<Index, kMaxRank> stride_{};
+  std::array<Stride, kMaxRank> stride_{};
   Index offset_ = 0;
   Index size_ = 0;
 };

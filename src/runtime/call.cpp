@@ -17,6 +17,8 @@ void copy_tile(const Tile& from, Tile& to) {
   std::copy_n(from.stride.begin(), from.rank, to.stride.begin());
   std::copy_n(from.origin.begin(), from.rank, to.origin.begin());
   std::copy_n(from.shape.begin(), from.rank, to.shape.begin());
+  to.panelled = from.panelled;
+  to.panel = from.panel;
 }
 
 }  // namespace
@@ -69,6 +71,7 @@ void Call::tile_of(const CallPlace& at, const OperandRecord& operand, Tile& tile
   const std::vector<Index>& axes = at.state.axes;
   tile.dtype = buffer.dtype;
   tile.rank = buffer.rank;
+  tile.panelled = -1;
   Index offset = 0;
   bool empty = false;
   for (int d = 0; d < buffer.rank; ++d) {
@@ -81,14 +84,18 @@ void Call::tile_of(const CallPlace& at, const OperandRecord& operand, Tile& tile
     const Index greatest = division.extent;
     tile.extent[i] = range.size();
     tile.origin[i] = range.begin;
-    tile.stride[i] = dim.stride;
+    tile.stride[i] = dim.stride.next;
+    if (!dim.stride.plain() && range.size() > kPanel) {
+      tile.panelled = d;
+      tile.panel = dim.stride.panel;
+    }
     tile.shape[i] = division.axis < 0
                         ? greatest
                         : std::min(greatest, axes[static_cast<std::size_t>(division.axis)] * division.per);
     if (division.direction < 0 && !division.micro) {
-      offset += range.begin * dim.stride;  // held from its first index
+      offset += dim.stride.at(range.begin);  // held from its first index
     } else {
-      offset += (range.begin - range_of(division, at.grid, at.place, axes).begin) * dim.stride;
+      offset += dim.stride.at(range.begin - range_of(division, at.grid, at.place, axes).begin);
     }
     empty = empty || range.size() <= 0;
   }
@@ -125,7 +132,9 @@ void Call::add_stream(const ExecutableData& data, const Tile& tile, const Operan
   bool known = tile.data == tiles[action->inputs].data || tail_.stream_count == Tail::kMaxStreams;
   for (std::size_t s = 0; s < tail_.stream_count; ++s) known = known || tail_.streams[s].data == at;
   const Index size = size_of(tile.dtype);
-  if (!known) tail_.streams[tail_.stream_count++] = {at, tile.stride[0] * size, tile.stride[1] * size};
+  const auto in_bytes = [&](const Stride& stride) { return Stride(stride.next * size, stride.panel * size); };
+  if (!known)
+    tail_.streams[tail_.stream_count++] = {at, in_bytes(tile.stride_of(0)), in_bytes(tile.stride_of(1))};
 }
 
 void Call::run(const ExecutableData& data, Context& context) {
@@ -195,8 +204,9 @@ void Call::cut_pieces(const ExecutableData& data, Index row, Index rows, Index c
         const Index begin = is_row ? row : col;
         piece.origin[i] = tile.origin[i] + begin;
         piece.extent[i] = is_row ? rows : cols;
-        offset += begin * tile.stride[i];
+        offset += tile.stride_of(d).at(begin);
       }
+      piece.panelled = -1;  // no piece is of more than one
       piece.data = static_cast<std::byte*>(tile.data) + offset * size_of(tile.dtype);
     }
   }

@@ -20,7 +20,7 @@ void make_dense(const Box& box, const StridedBox& memory, Index size) {
   std::byte* to = memory.data;
   for_each_index(box.rank - 1, outer, [&](const std::array<Index, kMaxRank>& index) {
     Index offset = 0;
-    for (std::size_t d = 0; d < last; ++d) offset += index[d] * memory.stride[d];
+    for (std::size_t d = 0; d < last; ++d) offset += memory.stride[d].at(index[d]);
     std::memmove(to, memory.data + offset * size, static_cast<std::size_t>(run));
     to += run;
   });
@@ -33,7 +33,7 @@ bool SessionState::has_gaps(std::uint32_t buffer) const {
   Index dense = 1;
   for (int d = record.rank - 1; d >= 0; --d) {
     const BufferDim& dim = data->dims[record.first_dim + static_cast<std::size_t>(d)];
-    if (dim.stride != dense) return true;
+    if (dim.stride.next != dense || !dim.stride.plain()) return true;
     dense *= range_of(dim.division, Grid{data->parts, 1}, Place{}, run.axes).size();
   }
   return false;

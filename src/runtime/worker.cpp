@@ -30,7 +30,11 @@ Box box_of(const Tile& tile) {
   return box;
 }
 
-StridedBox memory_of(const Tile& tile) { return {static_cast<std::byte*>(tile.data), tile.stride}; }
+StridedBox memory_of(const Tile& tile) {
+  StridedBox memory{static_cast<std::byte*>(tile.data), {}};
+  for (int d = 0; d < tile.rank; ++d) memory.stride[static_cast<std::size_t>(d)] = tile.stride_of(d);
+  return memory;
+}
 
 }  // namespace
 

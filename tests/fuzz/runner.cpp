@@ -194,7 +194,7 @@ std::string reproduce(std::uint64_t seed, std::uint64_t number, const RandomPlan
 
 std::string dump(const Plan& plan) {
   std::string out;
-  for (const char* stage : {"step", "partition", "communication", "schedule", "memory"})
+  for (const char* stage : {"step", "partition", "communication", "schedule", "layout", "memory"})
     out += std::string(stage) + ":\n" + plan.dump(stage);
   return out;
 }

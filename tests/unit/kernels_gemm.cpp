@@ -82,11 +82,31 @@ struct Scratch {
   float* data() { return lines.data()->floats; }
 };
 
+wafer::kernels::Product product_of(const Shape& shape, const Matrix& a, const Matrix& b, float* c,
+                                   Index c_row, Scratch& scratch) {
+  wafer::kernels::Product product;
+  product.m = shape.m;
+  product.n = shape.n;
+  product.k = shape.k;
+  product.a = a.data.data();
+  product.a_row = a.row;
+  product.a_col = a.col;
+  product.b = b.data.data();
+  product.b_row = b.row;
+  product.b_col = b.col;
+  product.c = c;
+  product.c_row = c_row;
+  product.c_col = 1;
+  product.scratch = scratch.data();
+  return product;
+}
+
 void run(const wafer::kernels::Table& table, const Shape& shape, const Matrix& a, const Matrix& b, float* c,
          Index c_row, bool accumulate) {
   Scratch scratch;
-  table.gemm(shape.m, shape.n, shape.k, a.data.data(), a.row, a.col, b.data.data(), b.row, b.col, c, c_row,
-             accumulate, scratch.data(), nullptr);
+  wafer::kernels::Product product = product_of(shape, a, b, c, c_row, scratch);
+  product.accumulate = accumulate;
+  table.gemm(product);
 }
 
 constexpr Shape kShapes[] = {
@@ -150,9 +170,12 @@ WAFER_KERNEL_CASE("A matrix product may be cut anywhere without a change of bits
   for (const Index cut : {1, 10, 16, 28}) {
     Floats rows(expected.size()), columns(expected.size()), depth(expected.size());
     const auto part = [&](Index i, Index m, Index j, Index n, Index p, Index k, Floats& c, bool accumulate) {
-      table.gemm(m, n, k, a.data.data() + i * a.row + p * a.col, a.row, a.col,
-                 b.data.data() + p * b.row + j * b.col, b.row, b.col, c.data() + i * whole.n + j, whole.n,
-                 accumulate, scratch.data(), nullptr);
+      wafer::kernels::Product product =
+          product_of({m, n, k}, a, b, c.data() + i * whole.n + j, whole.n, scratch);
+      product.a += i * a.row + p * a.col;
+      product.b += p * b.row + j * b.col;
+      product.accumulate = accumulate;
+      table.gemm(product);
     };
     part(0, cut, 0, whole.n, 0, whole.k, rows, false);
     part(cut, whole.m - cut, 0, whole.n, 0, whole.k, rows, false);
@@ -194,8 +217,9 @@ WAFER_KERNEL_CASE("A tail sees each piece of a product once, complete, and colum
                            },
                            &watch};
     Scratch scratch;
-    table.gemm(shape.m, shape.n, shape.k, a.data.data(), a.row, a.col, b.data.data(), b.row, b.col, c.data(),
-               shape.n, false, scratch.data(), &tail);
+    wafer::kernels::Product product = product_of(shape, a, b, c.data(), shape.n, scratch);
+    product.tail = &tail;
+    table.gemm(product);
     CHECK(watch.wrong == 0);
     CHECK(watch.seen == std::vector<Index>(static_cast<std::size_t>(shape.n), shape.m));
   }

@@ -34,6 +34,10 @@ struct Options {
   /// Threads to plan tiles for; 0: the CPUs that this process may use. On a host the plan is for one thread
   /// where that is faster. A session may run with any other number.
   Index threads = 0;
+  /// Whether weights of a host may be stored in panels, as products read them (see `Plan::dump("layout")`),
+  /// in up to a quarter more memory. Results do not depend on it, nor does what a session gets, sets and
+  /// saves.
+  bool panels = true;
 };
 
 /// Compiles named steps on one graph for a fabric. Throws UserError for a description that is wrong, and

@@ -13,7 +13,7 @@ namespace wafer::inline v0 {
 /// Writes the plan down as the flat tables that a session runs; knows all stages, decides nothing.
 std::shared_ptr<ExecutableData> emit(const Step& step, const StepFactors& factors, const Partition& partition,
                                      const Tiling& tiling, const Communication& communication,
-                                     const StepSchedule& schedule, const MemoryPlan& memory,
-                                     const Fabric& fabric, KernelTarget target);
+                                     const StepSchedule& schedule, const Layout& layout,
+                                     const MemoryPlan& memory, const Fabric& fabric, KernelTarget target);
 
 }  // namespace wafer::inline v0

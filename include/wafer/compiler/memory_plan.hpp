@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <wafer/compiler/layout.hpp>
 #include <wafer/compiler/schedule.hpp>
 
 #include <string>
@@ -45,11 +46,14 @@ struct MemoryPlan {
 inline constexpr Index kBufferAlignment = 64;  // a cache line, and the widest vector
 
 MemoryPlan plan_memory(const Step& step, const Partition& partition, const Communication& communication,
-                       const StepSchedule& schedule);
+                       const StepSchedule& schedule, const Layout& layout);
 
 /// How each dimension of a buffer is held.
 std::vector<Division> divisions_of(const Step& step, const Partition& partition,
                                    const Communication& communication, BufferId buffer);
+/// Where the elements of a buffer lie in each arena that holds it.
+Storage storage_of(const Step& step, const Partition& partition, const Communication& communication,
+                   const Layout& layout, BufferId buffer);
 /// What divides the dimensions of a buffer: the group, and the micro-batches of its step.
 Grid grid_of(const Step& step, const Partition& partition, const Communication& communication,
              BufferId buffer);

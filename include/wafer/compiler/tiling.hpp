@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <wafer/compiler/fusion.hpp>
+#include <wafer/compiler/layout.hpp>
 
 #include <array>
 #include <string>
@@ -22,16 +22,18 @@ struct OpTiling {
 struct Tiling {
   std::vector<std::vector<OpTiling>> programs;  ///< of each op of each step
 
-  /// Throws InternalError where tiles do not cover a factor, or cut one that cannot be cut.
+  /// Throws InternalError where tiles do not cover a factor, or cut one that cannot be cut, or a panel.
   void verify(const Step& step, const StepFactors& factors, const Partition& partition,
-              const Communication& communication) const;
+              const Communication& communication, const Layout& layout) const;
   std::string dump(const Step& step) const;
 };
 
 /// Enough tiles that all workers have some, none so small that claiming it costs more than running it.
-/// A tail has the tiles of its head.
+/// A tail has the tiles of its head. Where operands are in panels, a tile is of whole ones, and of one alone
+/// where the kernel does not take panels.
 Tiling tile_step(const Step& step, const StepFactors& factors, const Partition& partition,
-                 const Communication& communication, const Fusion& fusion, const Fabric& fabric);
+                 const Communication& communication, const Fusion& fusion, const Layout& layout,
+                 const Fabric& fabric);
 
 /// How a factor of an op is divided among blocks and micro-batches.
 Division division_of(const Step& step, std::size_t program, const OpFactor& factor, std::int8_t direction,

@@ -13,6 +13,23 @@
 
 namespace wafer::inline v0 {
 
+/// Elements of a dimension that are adjacent in a matrix stored in panels: as many as every register tile of
+/// a product is wide, or a multiple.
+inline constexpr Index kPanel = 32;
+
+/// How far apart elements lie along a dimension, in elements of memory: one and the next within a panel, and
+/// one and the same place of the next panel. Without panels the latter is kPanel times the former.
+struct Stride {
+  Index next = 0;
+  Index panel = 0;
+  constexpr Stride() = default;
+  constexpr Stride(Index plain) : next(plain), panel(kPanel * plain) {}  // (any plain stride is one)
+  constexpr Stride(Index within, Index between) : next(within), panel(between) {}
+  constexpr bool plain() const { return panel == kPanel * next; }
+  /// Of element i from the first of a panel.
+  constexpr Index at(Index i) const { return i / kPanel * panel + i % kPanel * next; }
+};
+
 /// The piece of one operand that a kernel call works on: strided memory, and where it lies in the whole.
 /// Strides count elements and may be 0. `extent` and `shape` are run-time ones, so loops and divisors need no
 /// mask.
@@ -24,11 +41,19 @@ struct Tile {
   std::array<Index, kMaxRank> stride{};  ///< in elements
   std::array<Index, kMaxRank> origin{};  ///< index of the first element in the whole operand
   std::array<Index, kMaxRank> shape{};   ///< extents of the whole operand
+  /// The dimension that is stored in panels, or -1; `stride` holds within a panel, `panel` between two. The
+  /// tile then begins with a panel. Only kernels that say `takes_panels` meet one.
+  int panelled = -1;
+  Index panel = 0;
 
   /// The elements as T; the op's `infer` has settled the type.
   template <class T>
   T* as() const {
     return static_cast<T*>(data);
+  }
+  Stride stride_of(int dim) const {
+    const Index next = stride[static_cast<std::size_t>(dim)];
+    return dim == panelled ? Stride(next, panel) : Stride(next);
   }
   Index size() const {
     Index product = 1;
@@ -51,13 +76,13 @@ using Tiles = std::span<const Tile>;
 
 /// What is to run on each piece of a kernel's first result as soon as it is complete, while it is in cache:
 /// rows [row, row + rows) and columns likewise, of the tile's last two dimensions. The pieces make up the
-/// tile; for each column they come in ascending order of rows.
+/// tile, each within a panel; for each column they come in ascending order of rows.
 struct Tail {
   /// Memory that `run` reads beside the result: one element for each of the result's, strides in bytes. A
   /// kernel may fetch it into the cache beforehand.
   struct Stream {
     const std::byte* data = nullptr;
-    Index row = 0, col = 0;
+    Stride row, col;
   };
   static constexpr std::size_t kMaxStreams = 4;
 

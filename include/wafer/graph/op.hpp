@@ -36,6 +36,8 @@ struct Kernel {
   Run* run = nullptr;
   Index scratch_bytes = 0;  ///< that `Context::scratch` must hold, for each worker
   bool runs_tail = false;   ///< calls `Context::tail`, where one is set, for each piece of its result
+  /// Of products: takes a second matrix, or a result, that is stored in panels (Tile::panelled), not both.
+  bool takes_panels = false;
 };
 /// Best first; the plain reference `run` follows by itself.
 using Kernels = std::vector<Kernel>;

@@ -34,7 +34,7 @@ class Plan {
   /// A page of text: blocks, bytes, messages, predicted time.
   std::string text() const;
   /// One stage in full, as deterministic text: "step", "partition", "placement", "tiling", "communication",
-  /// "fusion", "schedule", "memory". Throws UserError for another name.
+  /// "fusion", "schedule", "layout", "memory". Throws UserError for another name.
   std::string dump(std::string_view stage) const;
 
  private:

@@ -22,7 +22,7 @@ enum class Space : std::uint8_t { sram, dram };
 /// One dimension of a buffer: which part of it the buffer holds, and how far apart its elements lie.
 struct BufferDim {
   Division division;
-  Index stride = 0;  ///< in elements
+  Stride stride;
 };
 
 struct BufferRecord {

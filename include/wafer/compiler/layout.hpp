@@ -1,0 +1,45 @@
+// SPDX-FileCopyrightText: The wafer authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <wafer/compiler/fusion.hpp>
+#include <wafer/core/tile.hpp>
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace wafer::inline v0 {
+
+/// How buffers are stored: row-major, or one dimension of a matrix in panels of kPanel, each of which holds
+/// all of the other dimension. Panels are what a product reads (of weights) and writes (gradients of them),
+/// so that nothing has to be packed in a step.
+struct Layout {
+  std::vector<std::int8_t> panelled;  ///< by buffer of the communication plan: the dimension, or -1
+
+  /// The factor of an op that is in panels in some of its operands, -1 for none.
+  int panel_factor(const StepFactors& factors, const Communication& communication, const Step& step,
+                   std::size_t program, std::uint32_t op) const;
+  /// Throws InternalError where an op or a tail meets panels that its kernel does not take, and that its
+  /// tiles cannot be cut into.
+  void verify(const Step& step, const StepFactors& factors, const Communication& communication,
+              const Fusion& fusion) const;
+  std::string dump(const Step& step, const Communication& communication) const;
+};
+
+/// Panels for weights that products read, and for the gradients and optimizer state that are updated with
+/// them: on a host, where each op that touches one of these takes panels or can be cut between them. Nothing
+/// where not `panels`.
+Layout choose_layout(const Step& step, const StepFactors& factors, const Communication& communication,
+                     const Fusion& fusion, const Fabric& fabric, bool panels);
+
+/// Where the elements of a buffer lie.
+struct Storage {
+  std::vector<Stride> strides;  ///< of its dimensions
+  Index elements = 0;           ///< of memory, gaps included
+};
+/// Throws CompileError where the elements cannot be counted.
+Storage lay_out(std::span<const Index> extents, int panelled);
+
+}  // namespace wafer::inline v0

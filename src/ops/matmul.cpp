@@ -66,10 +66,11 @@ struct TransposedTail {
   }
 };
 
-// The kernel wants columns of C adjacent; where its rows are, the transposed product is one.
+// The kernel wants columns of C adjacent; where its rows are, the transposed product is one. (Rows in panels
+// are so also where there is one column.)
 void multiply(const Context& context, const Product& p) {
   const auto gemm = kernels::table(context.target).gemm;
-  if (p.c_col.next == 1 || p.n == 1) return gemm(p);
+  if (p.c_col.next == 1 || (p.n == 1 && p.c_row.plain())) return gemm(p);
   if (p.c_row.next == 1 || p.m == 1) {
     Product t = transposed(p);
     if (p.tail == nullptr) return gemm(t);
@@ -151,7 +152,7 @@ void run_row_product(const Context& context, Tiles in, Tiles out, Multiply& prod
   product.n = c.extent[1];
   product.k = 1;
   product.a_row = a.stride[last];
-  product.b_col = b.stride[last];
+  product.b_col = b.stride_of(a.rank - 1);
   product.c = c.as<float>();
   product.c_row = c.stride_of(0);
   product.c_col = c.stride_of(1);
@@ -166,7 +167,7 @@ void run_row_product(const Context& context, Tiles in, Tiles out, Multiply& prod
       break;
     if (product.k == 1) {
       product.a_col = a.stride[d];
-      product.b_row = b.stride[d];
+      product.b_row = b.stride_of(outer - 1);
     }
     product.k *= a.extent[d];
   }

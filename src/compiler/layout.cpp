@@ -276,7 +276,8 @@ Storage lay_out(std::span<const Index> extents, int panelled) {
   out.strides.resize(extents.size());
   if (panelled >= 0) {
     const auto dim = static_cast<std::size_t>(panelled);
-    const Index other = std::max<Index>(1, extents[1 - dim]), panels = (extents[dim] + kPanel - 1) / kPanel;
+    const Index other = std::max<Index>(1, extents[1 - dim]),
+                panels = round_up(extents[dim], kPanel) / kPanel;
     const Index panel = checked_mul(kPanel, other);
     out.strides[dim] = panels > 1 ? Stride(1, panel) : Stride(1);
     out.strides[1 - dim] = kPanel;

@@ -39,7 +39,7 @@ struct Storage {
   std::vector<Stride> strides;  ///< of its dimensions
   Index elements = 0;           ///< of memory, gaps included
 };
-/// Throws CompileError where the elements cannot be counted.
+/// Throws UserError where the elements cannot be counted.
 Storage lay_out(std::span<const Index> extents, int panelled);
 
 }  // namespace wafer::inline v0

@@ -92,8 +92,9 @@ void StepSchedule::verify(const Step& step, const Communication& communication) 
     };
     for (std::uint32_t a = 0; a < programs[i].actions.size(); ++a) {
       const ScheduledAction& action = programs[i].actions[a];
-      const bool commit = programs[i].region_of(a) == Region::commit;
-      const bool loops = programs[i].micro_batches > 1;
+      const Region region = programs[i].region_of(a);
+      const bool commit = region == Region::commit;
+      const bool repeats = programs[i].micro_batches > 1 && region == Region::body;
       const bool may_write = a >= programs[i].fallible_end;
       if (action.kind == ActionKind::transfer) {
         const Transfer& t = ops.transfers[action.index];
@@ -116,7 +117,7 @@ void StepSchedule::verify(const Step& step, const Communication& communication) 
         for (std::uint32_t k = node.inputs; k < node.inputs + node.values; ++k) {
           const BufferId to = ops.operands[first + k];
           const bool variable = communication.buffers[to].use == Buffer::Use::variable;
-          if (variable && (!may_write || (loops && !commit)))
+          if (variable && (!may_write || repeats))
             throw InternalError(graph.where(id) + " writes a variable before the commit");
           if (!variable && commit) throw InternalError(graph.where(id) + " writes no variable in the commit");
           written[to] = true;

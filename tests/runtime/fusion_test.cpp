@@ -86,6 +86,23 @@ TEST_CASE("updates wait for the end where something may still fail or veto, or t
     CHECK_FALSE(has(fusion_of(e), "optimizer."));
     CHECK(has(fusion_of(e), "+ op 'wafer.add' at 'head'"));
   }
+  SECTION("micro-batches, but the gradient follows from a sum over all of them") {
+    const Tensor v = parameter(m.g, "v", {6, 4}, Init::uniform(1));
+    const Tensor w = parameter(m.g, "w", {4, 3}, Init::uniform(1));
+    const Tensor loss = matmul(m.x, matmul(v, w)) | cross_entropy(m.label);
+    const auto build = [&](Index micro_batches) {
+      return compile({{"train", minimize(loss, SGD{.lr = 0.1})}}, Fabric::host(),
+                     {.micro_batches = micro_batches, .threads = 2});
+    };
+    const Executable parts = build(2);
+    CHECK(has(fusion_of(parts), "+ op 'wafer.sgd_update' at 'optimizer.w'"));
+    Session whole{build(1), {.threads = 2}}, in_parts{parts, {.threads = 2}};
+    for (int step = 0; step < 2; ++step) {
+      for (Session* session : {&whole, &in_parts})
+        session->step("train", {{"x", ramp(48)}, {"label", kLabels}});
+    }
+    CHECK(variables(whole) == variables(in_parts));
+  }
   SECTION("a weight that is read again after its gradient") {
     // Used twice: its gradient is a sum of two products.
     const Tensor w = parameter(m.g, "w", {6, 6}, Init::uniform(1));

@@ -15,6 +15,17 @@ namespace {
 /// A last panel that is not full may take so much more memory than the matrix, as a part of it.
 constexpr Index kGreatestWaste = 4;
 
+bool may_be_panelled(const Step& step, const Communication& communication, BufferId b, int dim) {
+  const Buffer& buffer = communication.buffers[b];
+  const Value& value = step.graph->values[buffer.value];
+  if (buffer.use != Buffer::Use::temporary && buffer.use != Buffer::Use::variable) return false;
+  if (value.type.shape.rank() != 2 || value.type.dtype != DType::f32 || dim < 0 || dim > 1) return false;
+  if (value.axes[0] >= 0 || value.axes[1] >= 0 || buffer.micro) return false;
+  const Index extent = value.type.shape[dim];
+  const Index waste = round_up(extent, kPanel) - extent;
+  return extent >= kPanel && waste <= extent / kGreatestWaste;
+}
+
 /// An operand of an op that is a matrix, and the factor of each of its dimensions.
 struct MatrixOperand {
   std::uint32_t slot;  ///< inputs, then results
@@ -190,20 +201,9 @@ class LayoutChooser {
     }
   }
 
-  bool may_be_panelled(BufferId b, int dim) const {
-    const Buffer& buffer = communication_.buffers[b];
-    const Value& value = step_.graph->values[buffer.value];
-    if (buffer.use != Buffer::Use::temporary && buffer.use != Buffer::Use::variable) return false;
-    if (value.type.shape.rank() != 2 || value.type.dtype != DType::f32) return false;
-    if (value.axes[0] >= 0 || value.axes[1] >= 0 || buffer.micro) return false;
-    const Index extent = value.type.shape[dim];
-    const Index waste = round_up(extent, kPanel) - extent;
-    return extent >= kPanel && waste <= extent / kGreatestWaste;
-  }
-
   void try_panels(const std::vector<BufferId>& group, std::int8_t dim) {
     bool fits = true;
-    for (BufferId b : group) fits = fits && may_be_panelled(b, dim);
+    for (BufferId b : group) fits = fits && may_be_panelled(step_, communication_, b, dim);
     if (!fits) return;
     for (BufferId b : group) layout_.panelled[b] = dim;
     for (BufferId b : group) {
@@ -241,6 +241,13 @@ int Layout::panel_factor(const StepFactors& factors, const Communication& commun
 
 void Layout::verify(const Step& step, const StepFactors& factors, const Communication& communication,
                     const Fusion& fusion) const {
+  if (panelled.size() != communication.buffers.size()) throw InternalError("a layout of other buffers");
+  for (BufferId b = 0; b < panelled.size(); ++b) {
+    if (panelled[b] == -1 || may_be_panelled(step, communication, b, panelled[b])) continue;
+    const Value& value = step.graph->values[communication.buffers[b].value];
+    throw InternalError(text_of(value.type) + " of " + step.graph->where(value.node) +
+                        " cannot be in panels of dimension " + std::to_string(panelled[b]));
+  }
   const Rules rules(step, factors, communication, fusion);
   for (std::size_t i = 0; i < step.programs.size(); ++i) {
     for (std::uint32_t op = 0; op < step.programs[i].order.size(); ++op) {

@@ -13,11 +13,11 @@ void Stages::verify(const Fabric& on) const {
   step.verify();
   partition.verify(step, factors);
   placement.verify(on);
-  tiling.verify(step, factors, partition, communication, layout);
   communication.verify(step, factors, partition);
   fusion.verify(step, factors);
   schedule.verify(step, communication);
   layout.verify(step, factors, communication, fusion);
+  tiling.verify(step, factors, partition, communication, fusion, layout);
   memory.verify(step, communication, schedule);
 }
 

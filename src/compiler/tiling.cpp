@@ -184,27 +184,33 @@ Tiling tile_step(const Step& step, const StepFactors& factors, const Partition& 
 }
 
 void Tiling::verify(const Step& step, const StepFactors& factors, const Partition& partition,
-                    const Communication& communication, const Layout& layout) const {
+                    const Communication& communication, const Fusion& fusion, const Layout& layout) const {
   for (std::size_t i = 0; i < programs.size(); ++i) {
     const Grid grid{partition.parts, communication.micro_batches_of(step.programs[i])};
-    for (std::size_t p = 0; p < programs[i].size(); ++p) {
+    for (std::uint32_t p = 0; p < programs[i].size(); ++p) {
       const OpTiling& tiling = programs[i][p];
       const auto of = factors.programs[i].of(p);
+      const NodeId id = step.programs[i].order[p];
+      const int panel_factor = layout.panel_factor(factors, communication, step, i, p);
+      Index in_panels = panel_factor < 0 ? 0 : of[static_cast<std::size_t>(panel_factor)].extent;
       std::vector<Division> divisions;
       for (std::size_t k = 0; k < 2; ++k) {
         if (tiling.factor[k] < 0) continue;
         if (divisions.empty()) divisions = divisions_of(step, factors, partition, communication, i, p);
         const auto f = static_cast<std::size_t>(tiling.factor[k]);
-        const bool in_panels = layout.panel_factor(factors, communication, step, i,
-                                                   static_cast<std::uint32_t>(p)) == tiling.factor[k];
-        const bool covers = tiling.length[k] > 0 &&
-                            tiling.length[k] * tiling.count[k] >= local_extent(divisions[f], grid) &&
-                            (!in_panels || tiling.length[k] % kPanel == 0);
-        if (!covers || !of[f].splittable || of[f].kind != FactorKind::parallel) {
-          throw InternalError(step.graph->where(step.programs[i].order[p]) +
-                              " has tiles that do not cover it");
-        }
+        const bool covers =
+            tiling.length[k] > 0 && tiling.length[k] * tiling.count[k] >= local_extent(divisions[f], grid);
+        if (!covers || !of[f].splittable || of[f].kind != FactorKind::parallel)
+          throw InternalError(step.graph->where(id) + " has tiles that do not cover it");
+        if (tiling.factor[k] != panel_factor) continue;
+        in_panels = tiling.length[k];
+        if (in_panels % kPanel != 0)
+          throw InternalError(step.graph->where(id) + " has tiles that cut a panel");
       }
+      // (A tail has the pieces of its head.)
+      if (in_panels > kPanel && !fusion.programs[i].is_tail(p) &&
+          !takes_panels(*step.graph, step.graph->nodes[id]))
+        throw InternalError(step.graph->where(id) + " has tiles of several panels");
     }
   }
 }

@@ -22,9 +22,10 @@ struct OpTiling {
 struct Tiling {
   std::vector<std::vector<OpTiling>> programs;  ///< of each op of each step
 
-  /// Throws InternalError where tiles do not cover a factor, or cut one that cannot be cut, or a panel.
+  /// Throws InternalError where tiles do not cover a factor, or cut one that cannot be cut, or a panel, and
+  /// where they are of several panels though the kernel does not take them.
   void verify(const Step& step, const StepFactors& factors, const Partition& partition,
-              const Communication& communication, const Layout& layout) const;
+              const Communication& communication, const Fusion& fusion, const Layout& layout) const;
   std::string dump(const Step& step) const;
 };
 

@@ -85,13 +85,18 @@ void plan(Stages& s, const Fabric& fabric, const Choices& choices) {
   s.seconds = predicted_seconds(s.step, s.partition, s.communication, fabric);
 }
 
-// And where everything lies.
-void plan_with_memory(Stages& s, const Fabric& fabric, const Choices& choices, bool panels) {
+// And where everything lies; without panels where those take more than there is.
+void plan_with_memory(Stages& s, const Fabric& fabric, const Choices& choices, const MemoryLimits& limits,
+                      bool panels) {
   plan(s, fabric, choices);
   s.fusion = fuse_tails(s.step, s.factors, s.partition, s.communication, fabric);
   s.schedule = schedule_step(s.step, s.communication, s.fusion);
-  s.layout = choose_layout(s.step, s.factors, s.communication, s.fusion, fabric, panels);
-  s.memory = plan_memory(s.step, s.partition, s.communication, s.schedule, s.layout);
+  const auto place = [&](bool in_panels) {
+    s.layout = choose_layout(s.step, s.factors, s.communication, s.fusion, fabric, in_panels);
+    s.memory = plan_memory(s.step, s.partition, s.communication, s.schedule, s.layout);
+  };
+  place(panels);
+  if (s.layout.has_panels() && !s.memory.fits(limits)) place(false);
 }
 
 // Tiles for some workers, and the time that a host takes with them.
@@ -138,7 +143,7 @@ std::vector<Choices> by_time(Stages& s, const Fabric& fabric, std::vector<Choice
 // `closest` is what comes next to the limits, of some plans.
 [[noreturn]] void refuse(Stages& s, const Fabric& fabric, const MemoryLimits& limits, const Choices& closest,
                          std::size_t plans, bool panels) {
-  plan_with_memory(s, fabric, closest, panels);
+  plan_with_memory(s, fabric, closest, limits, panels);
   throw CompileError("memory of the " +
                      (plans == 1 ? "only plan" : "closest of " + std::to_string(plans) + " plans") + " (" +
                      closest.text() +
@@ -172,7 +177,7 @@ Executable compile(std::span<const NamedRequest> requests, const Fabric& fabric,
   double least = 0;
   std::size_t tried = 0;
   const auto fits = [&](const Choices& choices) {
-    plan_with_memory(*s, fabric, choices, options.panels);
+    plan_with_memory(*s, fabric, choices, limits, options.panels);
     const double over = s->memory.over(limits);
     if (tried++ == 0 || over < least) {
       closest = choices;
@@ -199,8 +204,8 @@ Executable compile_with(std::span<const NamedRequest> requests, const Fabric& fa
                         const Choices& choices) {
   std::shared_ptr<Stages> s = start(requests, fabric, options);
   check_micro_batches(s->step, choices.micro_batches);
-  plan_with_memory(*s, fabric, choices, options.panels);
   const MemoryLimits limits = limits_of(fabric, options);
+  plan_with_memory(*s, fabric, choices, limits, options.panels);
   if (!s->memory.fits(limits)) refuse(*s, fabric, limits, choices, 1, options.panels);
   return finish(std::move(s), fabric, options);
 }

@@ -179,7 +179,7 @@ void expect_equal(const Network& network, const Optimizer& optimizer, double cli
           train(network, optimizer, {.micro_batches = micro_batches, .threads = threads}, clip_norm);
       INFO(network.name << ", threads " << threads << ", micro-batches " << micro_batches);
       CHECK(panelled.in_panels == (network.in_panels && !always_plain));
-      CHECK(panelled.numbers == plain.numbers);
+      CHECK((panelled.numbers == plain.numbers));
     }
   }
 }
@@ -217,7 +217,7 @@ TEST_CASE("panels change no bits on any kernel target") {
         const Trained panelled = train(network, optimizer, {.kernel_target = target, .threads = threads});
         INFO(network.name << ", " << name_of(target) << ", threads " << threads);
         CHECK(panelled.in_panels);
-        CHECK(panelled.numbers == plain.numbers);
+        CHECK((panelled.numbers == plain.numbers));
       }
     }
   }
@@ -236,5 +236,5 @@ TEST_CASE("a gradient whose last tile is one column has the same bits in panels"
              Catch::Matchers::ContainsSubstring("'wafer.matmul' at 'fc1': tiles 2 of 32 x 2 of 32\n"));
   CHECK(in_panels(panelled));
   const std::vector<Index> batches{1024, 1000, 1024};
-  CHECK(train(panelled, 3, 33, batches) == train(build(false), 1, 33, batches));
+  CHECK((train(panelled, 3, 33, batches) == train(build(false), 1, 33, batches)));
 }

@@ -5,6 +5,7 @@
 #include <wafer/compiler/fusion.hpp>
 #include <wafer/core/tile.hpp>
 
+#include <algorithm>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -18,11 +19,14 @@ namespace wafer::inline v0 {
 struct Layout {
   std::vector<std::int8_t> panelled;  ///< by buffer of the communication plan: the dimension, or -1
 
+  bool has_panels() const {
+    return std::any_of(panelled.begin(), panelled.end(), [](std::int8_t dim) { return dim >= 0; });
+  }
   /// The factor of an op that is in panels in some of its operands, -1 for none.
   int panel_factor(const StepFactors& factors, const Communication& communication, const Step& step,
                    std::size_t program, std::uint32_t op) const;
-  /// Throws InternalError where an op or a tail meets panels that its kernel does not take, and that its
-  /// tiles cannot be cut into.
+  /// Throws InternalError where a buffer in panels is no matrix that may be, and where an op or a tail meets
+  /// panels that its kernel does not take, and that its tiles cannot be cut into.
   void verify(const Step& step, const StepFactors& factors, const Communication& communication,
               const Fusion& fusion) const;
   std::string dump(const Step& step, const Communication& communication) const;

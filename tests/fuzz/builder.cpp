@@ -26,9 +26,16 @@ Builder::Builder(Generated& out, Random& random) : out_(out), random_(random) {
   const bool long_sums = random.chance(0.25);
   for (int i = 0; i < 3; ++i) extents_.push_back(random.pick(long_sums ? large : kPositiveExtents));
   if (random.chance(0.08)) extents_.push_back(0);
+  out_.wide = random.chance(0.15);
 }
 
 Index Builder::random_extent() { return random_.pick(extents_); }
+
+// Of a weight: full panels, and last ones that are not full or not worth it.
+Index Builder::random_width() {
+  static const std::vector<Index> widths{32, 33, 52, 64, 77, 96};
+  return out_.wide && random_.chance(0.9) ? random_.pick(widths) : random_extent();
+}
 
 std::vector<Index> Builder::random_shape(Index rank) {
   std::vector<Index> shape;
@@ -109,7 +116,7 @@ void Builder::ops(Index count) {
   };
   for (int tries = 0; made() < count && tries < 1000; ++tries) {
     try {
-      (this->*random_.pick(makes))();
+      (this->*(out_.wide && random_.chance(0.25) ? &Builder::product : random_.pick(makes)))();
     } catch (const UserError& error) {
       ++out_.drawn_again[cause_of(error)];
     }

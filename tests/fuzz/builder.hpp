@@ -61,6 +61,7 @@ class Builder {
   std::vector<wafer::Extent> with_axes(const std::vector<Index>& shape);
   std::vector<Index> random_shape(Index rank);
   Index random_extent();
+  Index random_width();
 
   Generated& out_;
   Random& random_;

@@ -41,7 +41,7 @@ bool Builder::product() {
   }
   if (!b.tensor) {
     if (axis_of(a.tensor, summed) >= 0) return false;
-    const Index n = random_extent();
+    const Index n = random_width();
     b = parameter_of(op.transpose_b ? Shape{n, k} : Shape{k, n});
   }
   const int other = op.transpose_b ? b.tensor.rank() - 2 : b.tensor.rank() - 1;

@@ -26,6 +26,7 @@ struct Generated {
   std::vector<wafer::Axis> axes;  ///< named ones, by id
   std::vector<InputSpec> inputs;
   std::vector<wafer::NamedRequest> requests;
+  bool wide = false;       ///< has weights that a host may store in panels
   bool gradients = false;  ///< derived by gradients_of or for an optimizer
   std::map<std::string, wafer::Index>
       drawn_again;  ///< ops that do not fit what they were drawn for, by cause

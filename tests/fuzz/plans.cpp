@@ -14,9 +14,9 @@ using namespace wafer;
 
 namespace {
 
-// Up to 3 x 5 or 5 x 3, often a line.
-Fabric random_fabric(Random& random) {
-  if (random.chance(0.1)) return Fabric::host();
+// Up to 3 x 5 or 5 x 3, often a line. A host has panels, where there are weights for them.
+Fabric random_fabric(const Generated& made, Random& random) {
+  if (random.chance(made.wide ? 0.6 : 0.1)) return Fabric::host();
   Index few = random.between(1, 3);
   const Index many = random.chance(0.1) ? 1 : random.between(2, 5);
   if (random.chance(0.2)) few = 1;
@@ -65,6 +65,8 @@ void count_drawn(const Generated& made, const RandomPlan& plan, const Stages& st
       std::any_of(stages.step.programs.begin(), stages.step.programs.end(),
                   [&](const Program& program) { return stages.communication.micro_batches_of(program) > 1; });
   drawn["micro-batches"] += micro ? 1 : 0;
+  drawn["panels"] += stages.layout.has_panels() ? 1 : 0;
+  drawn["panels turned off"] += plan.fabric.shared_memory && !plan.panels ? 1 : 0;
   drawn["micro-batches on a mesh"] += micro && !plan.fabric.shared_memory ? 1 : 0;
   const Choices& choices = stages.partition.choices;
   switch (plan.by) {
@@ -104,6 +106,7 @@ std::string RandomPlan::text() const {
     out += ", feature is dimension " + std::to_string(choices.feature_dim) + " of value " +
            std::to_string(choices.feature_value);
   }
+  if (!panels) out += ", no panels";
   return out + ", random_cuts " + std::to_string(choices.random_cuts) + hints.text();
 }
 
@@ -115,7 +118,8 @@ RandomPlan random_plan(const Generated& made, Random& random) {
   const Index batch = batch_extent(step);
   if (batch > 0 && allows_micro_batches(step))
     plan.choices.micro_batches = random.chance(0.5) ? 1 : std::min(batch, random.between(2, 4));
-  plan.fabric = random_fabric(random);
+  plan.panels = random.chance(0.85);
+  plan.fabric = random_fabric(made, random);
   if (random.chance(0.4)) {
     plan.hints = random_hints(made, step, plan.fabric, plan.choices.micro_batches, random);
     plan.by = plan.hints.all.empty() ? RandomPlan::By::search : RandomPlan::By::hints;
@@ -126,7 +130,8 @@ RandomPlan random_plan(const Generated& made, Random& random) {
 }
 
 Executable compile_plan(const Generated& made, const RandomPlan& plan) {
-  const Options options{.micro_batches = plan.choices.micro_batches, .threads = plan.choices.workers};
+  const Options options{
+      .micro_batches = plan.choices.micro_batches, .threads = plan.choices.workers, .panels = plan.panels};
   if (plan.by == RandomPlan::By::choices)
     return compile_with(made.requests, plan.fabric, options, plan.choices);
   give(plan.hints, made.graph);

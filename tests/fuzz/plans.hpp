@@ -23,6 +23,7 @@ struct RandomPlan {
   wafer::Choices choices;  ///< cuts by choices only; micro-batches and workers always
   Hints hints;
   wafer::Index threads = 1;
+  bool panels = true;
   std::string text() const;
 };
 

@@ -293,7 +293,7 @@ Storage lay_out(std::span<const Index> extents, int panelled) {
   }
   Index stride = 1;
   for (std::size_t d = extents.size(); d-- > 0;) {
-    out.strides[d] = stride;
+    out.strides[d] = Stride(stride, checked_mul(kPanel, stride));
     stride = checked_mul(stride, std::max<Index>(1, extents[d]));
   }
   out.elements = 1;

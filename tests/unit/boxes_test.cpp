@@ -155,6 +155,8 @@ TEST_CASE("a matrix whose elements cannot be counted is refused") {
   const std::array<Index, 2> wide{Index{1} << 58, 33};
   for (const int dim : {-1, 0, 1}) CHECK_THROWS_AS(lay_out(square, dim), UserError);
   CHECK_THROWS_AS(lay_out(wide, 1), UserError);
+  const std::array<Index, 2> long_rows{1, Index{1} << 60};  // a panel of them cannot be
+  CHECK_THROWS_AS(lay_out(long_rows, -1), UserError);
   const std::array<Index, 2> greatest{2, (Index{1} << 62) + ((Index{1} << 62) - 1)};
   CHECK_THROWS_AS(lay_out(greatest, 1), UserError);
 }

@@ -109,7 +109,10 @@ HWY_NOINLINE inline void pack_row_tiles(const Matrix& a, Index m, Index depth, I
     for (Index tile = 0; tile < tiles; ++tile) {
       const Index i = even(m, tile, tiles);
       const Index rows = even(m, tile + 1, tiles) - i;
-      for (Index p = begin; p < end; ++p) copy_floats(a.at(i, p), rows, to + (tile * depth + p) * tile_rows);
+      for (Index p = begin; p < end; ++p) {
+        __builtin_prefetch(a.at(i, p + kColumns));
+        copy_floats(a.at(i, p), rows, to + (tile * depth + p) * tile_rows);
+      }
     }
   }
 }

@@ -156,7 +156,7 @@ Arenas run_patterned(const Case& c, const ExecutableData& data,
     std::vector<std::pair<const Arena*, Index>> arenas;
     for (const Arena& block : state.run.blocks) arenas.emplace_back(&block, data.sram_bytes);
     arenas.emplace_back(&state.run.dram, data.dram_bytes);
-    arenas.emplace_back(&state.run.scratch, data.scratch_bytes * c.threads);
+    arenas.emplace_back(&state.run.scratch, data.worker_bytes() * c.threads);
     out.image.resize(arenas.size());
     for (std::size_t a = 0; a < arenas.size(); ++a) {
       const auto& [arena, planned] = arenas[a];

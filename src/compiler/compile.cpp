@@ -102,7 +102,7 @@ void plan_with_memory(Stages& s, const Fabric& fabric, const Choices& choices, c
 // Tiles for some workers, and the time that a host takes with them.
 void tile_for(Stages& s, const Fabric& fabric, Index workers, KernelTarget target) {
   s.partition.choices.workers = workers;
-  s.tiling = tile_step(s.step, s.factors, s.partition, s.communication, s.fusion, s.layout, fabric);
+  s.tiling = tile_step(s.step, s.factors, s.partition, s.communication, s.fusion, s.layout, s.memory, fabric);
   if (!fabric.shared_memory) return;
   s.seconds =
       host_seconds(s.step, s.factors, s.partition, s.communication, s.schedule, s.tiling, fabric, target);
@@ -121,7 +121,7 @@ Executable finish(std::shared_ptr<Stages> s, const Fabric& fabric, const Options
   auto data = emit(s->step, s->factors, s->partition, s->tiling, s->communication, s->schedule, s->layout,
                    s->memory, fabric, target);
   for (std::size_t i = 0; i < s->seconds.size(); ++i) data->programs[i].predicted_seconds = s->seconds[i];
-  s->scratch_bytes = data->scratch_bytes;
+  s->scratch_bytes = data->worker_bytes();
   data->plan = std::move(s);
   return Executable(std::move(data));
 }

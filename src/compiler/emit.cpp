@@ -49,7 +49,7 @@ class Emitter {
     const std::vector<Division> divisions = divisions_of(step_, partition_, communication_, b);
     const Storage stored = storage_of(step_, partition_, communication_, layout_, b);
     BufferRecord record;
-    record.space = buffer.space;
+    record.space = memory_.slots[b].in_tile ? Space::tile : buffer.space;
     record.dtype = value.type.dtype;
     record.rank = value.type.shape.rank();
     record.first_dim = static_cast<std::uint32_t>(out_->dims.size());
@@ -155,7 +155,60 @@ class Emitter {
     std::iota(own.begin(), own.end(), std::int8_t{0});
     action.first_operand = emit_operands(i, p, own);
     emit_tails(i, scheduled, action);
+    place_in_tile(i, scheduled);
     return action;
+  }
+
+  // Buffers of an action that hold a tile alone, one behind the other: all in the shape of the head's result.
+  void place_in_tile(std::size_t i, const ScheduledAction& scheduled) {
+    const Node& node = graph_.nodes[step_.programs[i].order[scheduled.index]];
+    const ProgramCommunication& ops = communication_.programs[i];
+    std::vector<BufferId> in_tile;
+    for (std::uint32_t op : scheduled.ops()) {
+      for (std::uint32_t k = ops.first_operand[op]; k < ops.first_operand[op + 1]; ++k) {
+        if (memory_.slots[ops.operands[k]].in_tile) in_tile.push_back(ops.operands[k]);
+      }
+    }
+    if (in_tile.empty()) return;
+    const std::vector<Index> extents = tile_extents(i, scheduled.index, node);
+    Index largest = 0, last = 0;
+    for (BufferId b : in_tile) {
+      BufferRecord& record = out_->buffers[b];
+      const Storage stored = lay_out(extents, layout_.panelled[b]);
+      for (std::size_t d = 0; d < stored.strides.size(); ++d)
+        out_->dims[record.first_dim + d].stride = stored.strides[d];
+      largest = std::max(largest, checked_mul(stored.elements, size_of(record.dtype)));
+      last = std::max(last, memory_.slots[b].offset);
+    }
+    const Index each = round_up(largest, kBufferAlignment);
+    for (BufferId b : in_tile) out_->buffers[b].offset = memory_.slots[b].offset * each;
+    const Index bytes = checked_mul(last + 1, each);
+    out_->tile_bytes = std::max(out_->tile_bytes, bytes);
+  }
+
+  // The greatest extents of a tile of an op's result.
+  std::vector<Index> tile_extents(std::size_t i, std::uint32_t p, const Node& node) const {
+    const std::int8_t* outer = factors_.programs[i].outer.data() + factors_.programs[i].first_outer[p + 1];
+    const Shape& shape = graph_.values[node.first_value].type.shape;
+    outer -= shape.rank();  // the result comes last
+    const Grid grid{partition_.parts, schedule_.programs[i].micro_batches};
+    const std::vector<Division> divisions = divisions_of(step_, factors_, partition_, communication_, i, p);
+    std::vector<Index> extents;
+    for (int d = 0; d < shape.rank(); ++d) {
+      Index extent = shape[d];
+      if (outer[d] >= 0) {
+        const auto f = static_cast<std::size_t>(outer[d]);
+        const Index inner = divisions[f].extent == 0 ? 1 : shape[d] / divisions[f].extent;
+        Index length = local_extent(divisions[f], grid);
+        const OpTiling& tiling = tiling_.programs[i][p];
+        for (std::size_t k = 0; k < 2; ++k) {
+          if (tiling.factor[k] == outer[d]) length = std::min(length, tiling.length[k]);
+        }
+        extent = length * inner;
+      }
+      extents.push_back(extent);
+    }
+    return extents;
   }
 
   bool sums_batch(std::size_t i, std::uint32_t p) const {
@@ -229,7 +282,7 @@ class Emitter {
     std::vector<Access> out;
     const auto add = [&](std::uint32_t buffer, bool write, bool all) {
       const BufferRecord& b = out_->buffers[buffer];
-      out.push_back({b.space, b.offset, b.offset + b.bytes, write, all});
+      if (b.space != Space::tile) out.push_back({b.space, b.offset, b.offset + b.bytes, write, all});
     };
     if (action.kind == ActionKind::transfer) {
       add(action.from, false, true);

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <numeric>
+#include <unordered_map>
 #include <utility>
 
 namespace wafer::inline v0 {
@@ -146,15 +147,22 @@ class LayoutChooser {
  public:
   LayoutChooser(const Step& step, const StepFactors& factors, const Communication& communication,
                 const Fusion& fusion)
-      : step_(step), communication_(communication), rules_(step, factors, communication, fusion) {
+      : step_(step),
+        factors_(factors),
+        communication_(communication),
+        fusion_(fusion),
+        rules_(step, factors, communication, fusion) {
     parent_.resize(communication.buffers.size());
     std::iota(parent_.begin(), parent_.end(), BufferId{0});
     wanted_.assign(parent_.size(), -1);
     readers_.resize(parent_.size());
     layout_.panelled.assign(parent_.size(), -1);
+    layout_.in_tile.assign(parent_.size(), false);
   }
 
-  Layout run() {
+  Layout run(bool panels) {
+    find_in_tile();
+    if (!panels) return std::move(layout_);
     for (std::size_t i = 0; i < step_.programs.size(); ++i) {
       for (std::uint32_t op = 0; op < step_.programs[i].order.size(); ++op) look_at(i, op);
       for (const Transfer& transfer : communication_.programs[i].transfers) {
@@ -201,6 +209,51 @@ class LayoutChooser {
     }
   }
 
+  // What a head and its tails compute in the head's shape, and nobody else reads.
+  void find_in_tile() {
+    for (std::size_t i = 0; i < step_.programs.size(); ++i) {
+      const Program& program = step_.programs[i];
+      const ProgramCommunication& ops = communication_.programs[i];
+      std::vector<bool> read_elsewhere(communication_.buffers.size());
+      for (const Transfer& transfer : ops.transfers) read_elsewhere[transfer.from] = true;
+      std::unordered_map<BufferId, std::uint32_t> shaped;  // and the head of the action
+      for (std::uint32_t op = 0; op < program.order.size(); ++op) {
+        const auto tails = fusion_.programs[i].tails_of(op);
+        if (tails.empty()) continue;
+        std::vector<ValueId> values{step_.graph->nodes[program.order[op]].first_value};
+        for (std::uint32_t tail : tails) {
+          const std::vector<std::int8_t> in_head = factors_in_head(step_, factors_, i, op, tail, values);
+          for (ValueId v : results_in_shape(step_, factors_, i, op, tail, in_head)) values.push_back(v);
+        }
+        for (std::uint32_t of : action_of(i, op)) {
+          const Node& node = step_.graph->nodes[program.order[of]];
+          for (std::uint32_t r = 0; r < node.values; ++r) {
+            if (std::find(values.begin(), values.end(), node.first_value + r) != values.end())
+              shaped[ops.operands[ops.first_operand[of] + node.inputs + r]] = op;
+          }
+        }
+      }
+      for (std::uint32_t op = 0; op < program.order.size(); ++op) {
+        const Node& node = step_.graph->nodes[program.order[op]];
+        for (std::uint32_t k = 0; k < node.inputs; ++k) {
+          const BufferId b = ops.operands[ops.first_operand[op] + k];
+          const auto made = shaped.find(b);
+          if (made != shaped.end() && made->second != fusion_.programs[i].head[op]) read_elsewhere[b] = true;
+        }
+      }
+      for (const auto& [b, head] : shaped) {
+        layout_.in_tile[b] = communication_.buffers[b].use == Buffer::Use::temporary && !read_elsewhere[b];
+      }
+    }
+  }
+
+  std::vector<std::uint32_t> action_of(std::size_t program, std::uint32_t head) const {
+    std::vector<std::uint32_t> ops{head};
+    const auto tails = fusion_.programs[program].tails_of(head);
+    ops.insert(ops.end(), tails.begin(), tails.end());
+    return ops;
+  }
+
   void try_panels(const std::vector<BufferId>& group, std::int8_t dim) {
     bool fits = true;
     for (BufferId b : group) fits = fits && may_be_panelled(step_, communication_, b, dim);
@@ -214,7 +267,9 @@ class LayoutChooser {
   }
 
   const Step& step_;
+  const StepFactors& factors_;
   const Communication& communication_;
+  const Fusion& fusion_;
   Rules rules_;
   std::vector<BufferId> parent_;
   std::vector<std::int8_t> wanted_;  // by buffer: the dimension of a variable that a product wants in panels
@@ -241,7 +296,8 @@ int Layout::panel_factor(const StepFactors& factors, const Communication& commun
 
 void Layout::verify(const Step& step, const StepFactors& factors, const Communication& communication,
                     const Fusion& fusion) const {
-  if (panelled.size() != communication.buffers.size()) throw InternalError("a layout of other buffers");
+  if (panelled.size() != communication.buffers.size() || in_tile.size() != panelled.size())
+    throw InternalError("a layout of other buffers");
   for (BufferId b = 0; b < panelled.size(); ++b) {
     if (panelled[b] == -1 || may_be_panelled(step, communication, b, panelled[b])) continue;
     const Value& value = step.graph->values[communication.buffers[b].value];
@@ -272,9 +328,10 @@ std::string Layout::dump(const Step& step, const Communication& communication) c
 
 Layout choose_layout(const Step& step, const StepFactors& factors, const Communication& communication,
                      const Fusion& fusion, const Fabric& fabric, bool panels) {
-  if (panels && fabric.shared_memory) return LayoutChooser(step, factors, communication, fusion).run();
+  if (fabric.shared_memory) return LayoutChooser(step, factors, communication, fusion).run(panels);
   Layout out;
   out.panelled.assign(communication.buffers.size(), -1);
+  out.in_tile.assign(communication.buffers.size(), false);
   return out;
 }
 

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <map>
+#include <utility>
 
 namespace wafer::inline v0 {
 
@@ -74,6 +75,7 @@ class Planner {
     }
     for (std::size_t i = 0; i < step_.programs.size(); ++i) find_lifetimes(i);
     for (std::size_t i = 0; i < step_.programs.size(); ++i) find_in_place(i);
+    find_in_tile();
     place();
     plan_.slots = std::move(slots_);
     return std::move(plan_);
@@ -169,6 +171,20 @@ class Planner {
     whole_last_[owner] = slots_[out].last;
   }
 
+  // Buffers that share memory are all of a tile, or none is.
+  void find_in_tile() {
+    std::vector<bool> all(slots_.size(), true);
+    for (BufferId b = 0; b < slots_.size(); ++b) all[owner_[b]] = all[owner_[b]] && layout_.in_tile[b];
+    std::map<std::pair<std::uint32_t, std::int32_t>, Index> of_action;
+    for (BufferId b = 0; b < slots_.size(); ++b) {
+      Slot& slot = slots_[b];
+      slot.in_tile = all[owner_[b]] && !slot.unused;
+      if (!slot.in_tile) continue;
+      slot.bytes = 0;
+      if (owner_[b] == b) slot.offset = of_action[{communication_.buffers[b].program, slot.first}]++;
+    }
+  }
+
   void place() {
     Index most = 0;  // no packing is higher than all buffers on top of each other
     for (const Slot& slot : slots_) most = checked_add(most, round_up(slot.bytes, kBufferAlignment));
@@ -185,7 +201,7 @@ class Planner {
     std::vector<std::vector<BufferId>> of(2 * step_.programs.size());
     for (BufferId b = 0; b < slots_.size(); ++b) {
       const Buffer& buffer = communication_.buffers[b];
-      if (buffer.program == kNone || owner_[b] != b || slots_[b].unused) continue;
+      if (buffer.program == kNone || owner_[b] != b || slots_[b].unused || slots_[b].in_tile) continue;
       of[2 * buffer.program + space_of(b)].push_back(b);
     }
     for (std::size_t k = 0; k < of.size(); ++k) {

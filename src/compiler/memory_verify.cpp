@@ -49,6 +49,7 @@ class Verifier {
         life = {std::min(life.first, body_begin), std::max(life.last, body_end)};
       }
     }
+    check_tiles();
     for (const Space space : {Space::sram, Space::dram}) sweep(space);
   }
 
@@ -110,6 +111,17 @@ class Verifier {
       }
     }
     return reads == 1 ? by : ops.size();
+  }
+
+  void check_tiles() const {
+    for (BufferId b = 0; b < lives_.size(); ++b) {
+      const Life& life = lives_[b];
+      if (!plan_.slots[b].in_tile || life.first < 0) continue;
+      if ((life.first - 1) / kTicks != (life.last - 1) / kTicks || communication_.buffers[b].program == kNone)
+        throw InternalError(
+            "memory plan: " + step_.graph->where(step_.graph->values[communication_.buffers[b].value].node) +
+            " is kept in a tile beyond its action");
+    }
   }
 
   void sweep(Space space) const {
@@ -175,7 +187,7 @@ std::string MemoryPlan::dump(const Step& step, const Communication& communicatio
                 : "step '" + step.programs[buffer.program].name + "' actions " +
                       std::to_string(slots[b].first) + ".." + std::to_string(slots[b].last)) +
            ", " + text_of(value.type) + " of " + step.graph->where(value.node) +
-           (slots[b].in_place ? ", in place" : "") + "\n";
+           (slots[b].in_place ? ", in place" : "") + (slots[b].in_tile ? ", in a tile" : "") + "\n";
   }
   return out;
 }

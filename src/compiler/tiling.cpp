@@ -12,7 +12,9 @@ namespace {
 
 constexpr double kTileSeconds = 4e-6;  // a claim costs well below a microsecond, a wait for a neighbour a few
 constexpr Index kTilesPerWorker = 8;   // so that a slower core gets fewer
-constexpr Index kColumns = kPanel;     // tiles of columns end on whole panels
+constexpr Index kTilesInFastMemory =
+    8;                              // results that are kept in a tile leave room for what else it touches
+constexpr Index kColumns = kPanel;  // tiles of columns end on whole panels
 
 bool takes_panels(const GraphData& graph, const Node& node) {
   const Kernels kernels = node.op.kernels(graph.input_types(node));
@@ -28,11 +30,12 @@ class OpTiler {
   }
 
   /// `whole_rows`: a tail sums over all of them. `panel_factor`: is in panels; -1 where none is.
-  OpTiling run(const Fabric& fabric, Index workers, bool whole_rows, int panel_factor) {
+  /// `in_tile`: a worker keeps the result in memory for one tile.
+  OpTiling run(const Fabric& fabric, Index workers, bool whole_rows, int panel_factor, bool in_tile) {
     OpTiling tiling;
     if (node_.values == 0) return tiling;
     if (panel_factor >= 0 && !takes_panels(graph_, node_)) return panels_of(panel_factor);
-    const Index wanted = wanted_tiles(fabric, workers);
+    const Index wanted = wanted_tiles(fabric, workers, in_tile);
     const auto of = factors_.of(op_);
     const bool product =
         std::any_of(of.begin(), of.end(), [](const OpFactor& f) { return f.kind == FactorKind::reduced; });
@@ -96,7 +99,7 @@ class OpTiler {
     return dims.empty() ? -1 : dims.back();
   }
 
-  Index wanted_tiles(const Fabric& fabric, Index workers) const {
+  Index wanted_tiles(const Fabric& fabric, Index workers, bool in_tile) const {
     const Types out = graph_.result_types(node_);
     const Cost cost = node_.op.cost(graph_.input_types(node_), out);
     double share = 1;  // of the op that one block computes at a time
@@ -110,7 +113,8 @@ class OpTiler {
     const Kernels kernels = node_.op.kernels(graph_.input_types(node_));
     const bool by_itself = !kernels.empty() && kernels.front().runs_tail;
     const double pieces = share * cost.bytes / (4 * static_cast<double>(fabric.fast_memory));
-    const Index by_memory = by_itself ? 1 : static_cast<Index>(std::min(1e6, pieces));
+    Index by_memory = by_itself ? 1 : static_cast<Index>(std::min(1e6, pieces));
+    if (in_tile) by_memory = bytes_of(out.front()) / (fabric.fast_memory / kTilesInFastMemory);
     const Index for_workers = workers > 1 ? std::min(by_time, workers * kTilesPerWorker) : 1;
     return std::max<Index>({1, for_workers, by_memory});
   }
@@ -157,7 +161,7 @@ std::vector<Division> divisions_of(const Step& step, const StepFactors& factors,
 
 Tiling tile_step(const Step& step, const StepFactors& factors, const Partition& partition,
                  const Communication& communication, const Fusion& fusion, const Layout& layout,
-                 const Fabric& fabric) {
+                 const MemoryPlan& memory, const Fabric& fabric) {
   Tiling out;
   for (std::size_t i = 0; i < step.programs.size(); ++i) {
     const Program& program = step.programs[i];
@@ -177,7 +181,10 @@ Tiling tile_step(const Step& step, const StepFactors& factors, const Partition& 
           sums_rows = sums_rows || factor.kind == FactorKind::reduced;
       }
       const int panel_factor = layout.panel_factor(factors, communication, step, i, p);
-      tilings.push_back(tiler.run(fabric, partition.choices.workers, sums_rows, panel_factor));
+      const ProgramCommunication& ops = communication.programs[i];
+      const std::uint32_t end = ops.first_operand[p + 1];
+      const bool in_tile = end > ops.first_operand[p] && memory.slots[ops.operands[end - 1]].in_tile;
+      tilings.push_back(tiler.run(fabric, partition.choices.workers, sums_rows, panel_factor, in_tile));
     }
   }
   return out;

@@ -62,6 +62,13 @@ inline void pack_columns(const PanelledMatrix& b, Index depth, Index columns, fl
       std::array<const float*, size_t{kAbreast}> from;
       for (Index i = 0; i < kAbreast; ++i)
         from[static_cast<size_t>(i)] = b.at(begin, std::min(j + i, columns - 1));
+      if (end < depth) {
+        for (Index i = 0; i < kAbreast; ++i) {
+          const float* const ahead = b.at(end, std::min(j + i, columns - 1));
+          __builtin_prefetch(ahead);
+          __builtin_prefetch(ahead + 16);
+        }
+      }
       Index p = begin;
       for (; b.row.next == 1 && p + 4 <= end; p += 4) {
         const Blocks<D> blocks = load_blocks(D(), from.data(), p - begin).transposed();
@@ -102,7 +109,10 @@ HWY_NOINLINE inline void pack_row_tiles(const Matrix& a, Index m, Index depth, I
     for (Index tile = 0; tile < tiles; ++tile) {
       const Index i = even(m, tile, tiles);
       const Index rows = even(m, tile + 1, tiles) - i;
-      for (Index p = begin; p < end; ++p) copy_floats(a.at(i, p), rows, to + (tile * depth + p) * tile_rows);
+      for (Index p = begin; p < end; ++p) {
+        __builtin_prefetch(a.at(i, p + kColumns));
+        copy_floats(a.at(i, p), rows, to + (tile * depth + p) * tile_rows);
+      }
     }
   }
 }

@@ -99,6 +99,10 @@ void Call::tile_of(const CallPlace& at, const OperandRecord& operand, Tile& tile
     }
     empty = empty || range.size() <= 0;
   }
+  if (buffer.space == Space::tile) {  // which holds the tile alone
+    tile.data = at.tile_memory + buffer.offset;
+    return;
+  }
   std::byte* const lent = at.state.lent[operand.buffer];
   std::byte* const base = lent ? lent : arena_of(at.state, at.data, buffer.space, at.place) + buffer.offset;
   tile.data = base + (empty ? 0 : offset * size_of(buffer.dtype));

@@ -18,6 +18,7 @@ struct CallPlace {
   const Grid& grid;
   const Place& place;
   RunState& state;
+  std::byte* tile_memory;  ///< the worker's, for buffers in Space::tile
 };
 
 struct CallSizes {

@@ -13,7 +13,7 @@ PlanText::~PlanText() = default;
 Index Plan::blocks() const { return data_->blocks(); }
 Index Plan::sram_bytes() const { return data_->sram_bytes; }
 Index Plan::dram_bytes() const { return data_->dram_bytes; }
-Index Plan::scratch_bytes() const { return data_->scratch_bytes; }
+Index Plan::scratch_bytes() const { return data_->worker_bytes(); }
 Index Plan::workers() const { return data_->workers; }
 std::string Plan::text() const { return data_->plan->summary(); }
 std::string Plan::dump(std::string_view stage) const { return data_->plan->dump(stage); }

@@ -94,7 +94,7 @@ SessionState::SessionState(std::shared_ptr<const ExecutableData> executable, con
   if (!data->host) {
     for (Index b = 0; b < data->blocks(); ++b) run.blocks.push_back(make_arena(data->sram_bytes, fill));
   }
-  run.scratch = make_arena(data->scratch_bytes * threads, fill);
+  run.scratch = make_arena(data->worker_bytes() * threads, fill);
   run.axes.resize(data->axes.size());
   run.lent.resize(data->buffers.size());
   for (const ProgramRecord& program : data->programs) {

@@ -72,7 +72,9 @@ void Executor::Worker::run() {
   context_.step = executor_.state_.step;
   context_.target = data_.target;
   context_.axes = executor_.state_.axes;
-  context_.scratch = executor_.state_.scratch.data() + id_ * data_.scratch_bytes;
+  std::byte* const own = executor_.state_.scratch.data() + id_ * data_.worker_bytes();
+  context_.scratch = own;
+  tile_memory_ = own + data_.scratch_bytes;
   context_.scratch_bytes = data_.scratch_bytes;
   if (executor_.threads() == 1) return run_alone();
   // Before the first claim, so that whoever claims a later ticket knows that this worker may hold an earlier
@@ -211,7 +213,7 @@ inline Call& Executor::Worker::call_of(std::uint32_t action_index, const Place& 
   Call& call = kept_.empty() ? call_ : kept_[executor_.numbers_->first_call + action_index];
   const bool kept = &call != &call_ && action.tiles == 1 && executor_.program_->grid.micro_batches == 1;
   if (kept && call.extents == executor_.extents_) return call;
-  call.resolve({data_, executor_.program_->grid, place, executor_.state_}, action, tile);
+  call.resolve({data_, executor_.program_->grid, place, executor_.state_, tile_memory_}, action, tile);
   call.extents = kept ? executor_.extents_ : 0;
   return call;
 }
@@ -234,7 +236,7 @@ void Executor::Worker::receive_sums(const Call& call, const Place& place) {
   before.block[dir] = place.block[dir] > 0 ? place.block[dir] - 1 : data_.parts[dir] - 1;
   for (std::uint32_t r = 0; r < action.results; ++r) {
     Tile from;
-    call.tile_of({data_, executor_.program_->grid, before, executor_.state_},
+    call.tile_of({data_, executor_.program_->grid, before, executor_.state_, tile_memory_},
                  data_.operands[action.first_operand + action.inputs + r], from);
     const Tile& to = call.tiles[action.inputs + r];
     count_moved(copy_box(box_of(to), size_of(to.dtype), memory_of(from), memory_of(to)));

@@ -46,6 +46,7 @@ class Executor::Worker {
   Call call_;
   std::vector<Call> kept_;  // of each action of all programs, or none
   Context context_;
+  std::byte* tile_memory_ = nullptr;  // for buffers in Space::tile
   std::vector<Note> notes_;
 };
 

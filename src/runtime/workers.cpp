@@ -4,8 +4,8 @@
 
 #include <oneapi/tbb/global_control.h>
 #include <oneapi/tbb/info.h>
+#include <oneapi/tbb/parallel_invoke.h>
 #include <oneapi/tbb/task_arena.h>
-#include <oneapi/tbb/task_group.h>
 #include <oneapi/tbb/task_scheduler_observer.h>
 
 #include <sched.h>
@@ -137,25 +137,27 @@ void Workers::run(Function* function, void* data) {
     for (int w = 0; w < threads_; ++w) function(data, w);
     return;
   }
+  // What a host cancels is no part of a step.
+  tbb::task_group_context context(tbb::task_group_context::isolated);
   struct Call {
     Function* function;
     void* data;
     int threads;
+    tbb::task_group_context& context;
     // A kernel may use oneTBB itself. While it waits for its own tasks it must not be given another worker to
     // run on top of itself, which would wait for it.
     void alone(int worker) const {
       tbb::this_task_arena::isolate([this, worker] { function(data, worker); });
     }
-  } call{function, data, threads_};
-  pool_->execute(
-      [](void* of) {
-        const Call& all = *static_cast<const Call*>(of);
-        tbb::task_group group;
-        for (int w = 1; w < all.threads; ++w) group.run([&all, w] { all.alone(w); });
-        all.alone(0);
-        group.wait();
-      },
-      &call);
+    // All but the first `begun` workers. parallel_invoke keeps its two tasks on the stack. A tbb::task_group
+    // would take them from a pool, which grows in any step that begins before another thread has given back
+    // the last one's.
+    void rest(int begun) const {
+      if (begun == threads) return alone(0);
+      tbb::parallel_invoke([&] { alone(begun); }, [&] { rest(begun + 1); }, context);
+    }
+  } call{function, data, threads_, context};
+  pool_->execute([](void* of) { static_cast<const Call*>(of)->rest(1); }, &call);
 }
 
 }  // namespace wafer::inline v0

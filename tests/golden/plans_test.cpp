@@ -15,7 +15,7 @@ using namespace wafer;
 
 namespace {
 
-constexpr const char* kStages[] = {"partition", "placement", "communication", "schedule", "memory"};
+constexpr const char* kStages[] = {"partition", "placement", "communication", "schedule", "layout", "memory"};
 
 // Threads are given, so that the text does not depend on the machine.
 std::string plan_of(const Fabric& fabric, bool cut, Index micro_batches) {

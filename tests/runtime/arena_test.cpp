@@ -7,6 +7,7 @@
 
 #include <oneapi/tbb/global_control.h>
 #include <oneapi/tbb/parallel_for.h>
+#include <oneapi/tbb/task_group.h>
 #include <oneapi/tbb/task_scheduler_observer.h>
 
 #include <sched.h>
@@ -81,6 +82,24 @@ TEST_CASE("a session steps within a host's parallel_for, and under a limit of on
   const tbb::global_control one(tbb::global_control::max_allowed_parallelism, 1);
   run(true);
   CHECK(right == 12);
+}
+
+TEST_CASE("a step is whole within a host's task that has been cancelled") {
+  if (kThreadSanitizer) WAFER_NOT_RUN("oneTBB on the host's side is invisible to the thread sanitizer");
+  const Watchdog watchdog("a step in a cancelled task", 300);
+  tbb::task_arena arena(2);
+  Session session{compile_network(), {.threads = 2, .arena = in(arena)}};
+  std::atomic<int> within{0};
+  arena.execute([&] {
+    tbb::task_group group;
+    group.run_and_wait([&] {
+      group.cancel();
+      const Acting acting([&](Index) { tbb::parallel_for(0, 5, [&](int) { ++within; }); });
+      for (Index k = 0; k < 3; ++k) train(session, Rows(kBatch, k));
+    });
+  });
+  CHECK(within == 3 * kBatch * 5);
+  CHECK(variables(session) == trained_alone());
 }
 
 TEST_CASE("pinning keeps to the process's affinity and leaves no trace on any thread") {

@@ -12,7 +12,7 @@ using namespace wafer;
 
 namespace {
 
-constexpr Index kBatch = 16;
+constexpr Index kBatch = 64;  // so that what a micro-batch needs is much of the memory
 
 Executable compiled(const Fabric& fabric, const Options& options = {}) {
   Graph g;

@@ -18,6 +18,9 @@ namespace wafer::inline v0 {
 /// so that nothing has to be packed in a step.
 struct Layout {
   std::vector<std::int8_t> panelled;  ///< by buffer of the communication plan: the dimension, or -1
+  /// By buffer: only one action makes and reads it, piece by piece of its tiles. Such a buffer need not be
+  /// larger than a tile.
+  std::vector<bool> in_tile;
 
   bool has_panels() const {
     return std::any_of(panelled.begin(), panelled.end(), [](std::int8_t dim) { return dim >= 0; });
@@ -32,9 +35,9 @@ struct Layout {
   std::string dump(const Step& step, const Communication& communication) const;
 };
 
-/// Panels for weights that products read, and for the gradients and optimizer state that are updated with
-/// them: on a host, where each op that touches one of these takes panels or can be cut between them. Nothing
-/// where not `panels`.
+/// On a host; nothing elsewhere. Panels, unless not asked for: for weights that products read, and for the
+/// gradients and optimizer state that are updated with them, where each op that touches one of these takes
+/// panels or can be cut between them.
 Layout choose_layout(const Step& step, const StepFactors& factors, const Communication& communication,
                      const Fusion& fusion, const Fabric& fabric, bool panels);
 

@@ -25,6 +25,9 @@ struct MemoryPlan {
     std::int32_t first = 0, last = -1;  ///< actions of its step between which it lives, both included
     bool unused = false;                ///< no action touches it
     bool in_place = false;  ///< takes over the memory of an input that its op reads for the last time
+    /// A worker has its own for the tile that it runs: then `bytes` is 0, and `offset` counts those of an
+    /// action.
+    bool in_tile = false;
   };
   std::vector<Slot> slots;
   Index sram_bytes = 0, dram_bytes = 0;
@@ -37,8 +40,8 @@ struct MemoryPlan {
   std::string shortage(const Step& step, const Partition& partition, const Communication& communication,
                        const StepSchedule& schedule, const MemoryLimits& limits) const;
 
-  /// Throws InternalError where two buffers that live at one time share a byte; written without the planner's
-  /// tables.
+  /// Throws InternalError where two buffers that live at one time share a byte, or a tile's lives longer than
+  /// its action; written without the planner's tables.
   void verify(const Step& step, const Communication& communication, const StepSchedule& schedule) const;
   std::string dump(const Step& step, const Communication& communication) const;
 };

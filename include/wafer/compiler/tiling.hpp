@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <wafer/compiler/layout.hpp>
+#include <wafer/compiler/memory_plan.hpp>
 
 #include <array>
 #include <string>
@@ -34,7 +34,7 @@ struct Tiling {
 /// where the kernel does not take panels.
 Tiling tile_step(const Step& step, const StepFactors& factors, const Partition& partition,
                  const Communication& communication, const Fusion& fusion, const Layout& layout,
-                 const Fabric& fabric);
+                 const MemoryPlan& memory, const Fabric& fabric);
 
 /// How a factor of an op is divided among blocks and micro-batches.
 Division division_of(const Step& step, std::size_t program, const OpFactor& factor, std::int8_t direction,

@@ -16,8 +16,9 @@
 // users.
 namespace wafer::inline v0 {
 
-/// Kinds of memory: the arena of each block, and the one outside. On a host there is DRAM only.
-enum class Space : std::uint8_t { sram, dram };
+/// Kinds of memory: the arena of each block, and the one outside; and what a worker has for a tile. On a host
+/// there is no SRAM.
+enum class Space : std::uint8_t { sram, dram, tile };
 
 /// One dimension of a buffer: which part of it the buffer holds, and how far apart its elements lie.
 struct BufferDim {
@@ -160,12 +161,14 @@ struct ExecutableData {
   bool host = true;
   Index sram_bytes = 0;  ///< of each block's arena
   Index dram_bytes = 0;
-  Index scratch_bytes = 0;  ///< for each worker
+  Index scratch_bytes = 0;  ///< of kernels, for each worker
+  Index tile_bytes = 0;     ///< of buffers in Space::tile, for each worker
   KernelTarget target = KernelTarget::automatic;
   Index workers = 1;  ///< threads that the plan was made for
   std::shared_ptr<const PlanText> plan;
 
   Index blocks() const { return parts[0] * parts[1]; }
+  Index worker_bytes() const { return scratch_bytes + tile_bytes; }
 };
 
 }  // namespace wafer::inline v0

@@ -12,9 +12,9 @@ namespace {
 
 constexpr double kTileSeconds = 4e-6;  // a claim costs well below a microsecond, a wait for a neighbour a few
 constexpr Index kTilesPerWorker = 8;   // so that a slower core gets fewer
-constexpr Index kTilesInFastMemory =
-    8;                              // results that are kept in a tile leave room for what else it touches
-constexpr Index kColumns = kPanel;  // tiles of columns end on whole panels
+constexpr Index kColumns = kPanel;     // tiles of columns end on whole panels
+// Results that are kept in a tile leave room for what else it touches.
+constexpr double kTilesInFastMemory = 8;
 
 bool takes_panels(const GraphData& graph, const Node& node) {
   const Kernels kernels = node.op.kernels(graph.input_types(node));
@@ -112,9 +112,11 @@ class OpTiler {
     // Kernels that run tails keep to fast memory by themselves.
     const Kernels kernels = node_.op.kernels(graph_.input_types(node_));
     const bool by_itself = !kernels.empty() && kernels.front().runs_tail;
-    const double pieces = share * cost.bytes / (4 * static_cast<double>(fabric.fast_memory));
-    Index by_memory = by_itself ? 1 : static_cast<Index>(std::min(1e6, pieces));
-    if (in_tile) by_memory = bytes_of(out.front()) / (fabric.fast_memory / kTilesInFastMemory);
+    const double fast_memory = static_cast<double>(fabric.fast_memory);
+    const double pieces = in_tile
+                              ? kTilesInFastMemory * static_cast<double>(bytes_of(out.front())) / fast_memory
+                              : share * cost.bytes / (4 * fast_memory);
+    const Index by_memory = by_itself && !in_tile ? 1 : static_cast<Index>(std::min(1e6, pieces));
     const Index for_workers = workers > 1 ? std::min(by_time, workers * kTilesPerWorker) : 1;
     return std::max<Index>({1, for_workers, by_memory});
   }

@@ -98,12 +98,12 @@ struct Trained {
 };
 
 inline Trained train(const Network& network, const Optimizer& optimizer, Options options,
-                     double clip_norm = 0) {
+                     double clip_norm = 0, const Fabric& fabric = Fabric::host()) {
   Sources sources;
   const Tensor loss = network.loss(sources);
   Request request = minimize(loss, optimizer).fetch("loss", loss);
   if (clip_norm > 0) request = std::move(request).clip_norm(clip_norm);
-  const Executable executable = compile({{"train", request}}, Fabric::host(), options);
+  const Executable executable = compile({{"train", request}}, fabric, options);
   return {in_panels(executable), train(executable, std::max<Index>(1, options.threads), sources.floats)};
 }
 

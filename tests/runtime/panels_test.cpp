@@ -223,6 +223,23 @@ TEST_CASE("panels change no bits on any kernel target") {
   }
 }
 
+TEST_CASE("panels change no bits where tiles are small, down to a row or a panel") {
+  for (const Index fast_memory : {1, 7, 8, 3000, 20000}) {
+    Fabric fabric = Fabric::host();
+    fabric.fast_memory = fast_memory;
+    for (const Network& network : kNetworks) {
+      const Optimizer optimizer = SGD{.lr = 0.1, .momentum = 0.9};
+      const Trained plain = train(network, optimizer, {.threads = 1, .panels = false});
+      for (const Index threads : {1, 3}) {
+        const Trained panelled = train(network, optimizer, {.threads = threads}, 0, fabric);
+        INFO(network.name << ", fast memory " << fast_memory << ", threads " << threads);
+        CHECK(panelled.in_panels == network.in_panels);
+        CHECK((panelled.numbers == plain.numbers));
+      }
+    }
+  }
+}
+
 TEST_CASE("a gradient whose last tile is one column has the same bits in panels") {
   // Tiles of 32 of the 33 columns, for a batch that is worth cutting so.
   const auto build = [](bool in_panels) {

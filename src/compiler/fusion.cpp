@@ -215,6 +215,7 @@ std::vector<std::int8_t> factors_in_head(const Step& step, const StepFactors& fa
     if (in_head[f] < 0 || !factor.splittable) return {};
     const OpFactor& outer = of.of(head)[static_cast<std::size_t>(in_head[f])];
     if (!outer.splittable || outer.kind != FactorKind::parallel || outer.extent != factor.extent) return {};
+    if (outer.axis != factor.axis) return {};  // of one index at most, say, and none in a run
     // Two factors that follow one of the head would be its diagonal.
     if (std::count(in_head.begin(), in_head.end(), in_head[f]) != 1) return {};
     // Pieces come in ascending order of rows, so that sums over rows keep their order.

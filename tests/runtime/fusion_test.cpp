@@ -47,6 +47,24 @@ TEST_CASE("bias, activation, mask, sums of rows and updates are tails of their p
         "  op 'wafer.matmul' at 'fc1' + op 'wafer.sgd_update' at 'optimizer.fc1.weight'\n");
 }
 
+TEST_CASE("rows that follow an axis of extent 1 are no piece of a product whose single row does not") {
+  Graph g;
+  const Axis b = g.axis("batch", 1);
+  const Tensor x = g.input("x", {b, 1});
+  const Tensor product =
+      matmul(parameter(g, "u", {1, 4}, Init::constant(1)), parameter(g, "v", {4, 3}, Init::constant(1)));
+  const Tensor rows = apply(BroadcastLike{}, {x, product}).at(0);
+  Session session{compile({{"", fetch("y", sum(rows, {0}))}}, Fabric::host()), {.threads = 1}};
+  const auto y = [&](Index batch) {
+    const std::vector<float> values(static_cast<std::size_t>(batch), 5);
+    const Result result = session.step({{"x", values, Shape{batch, 1}}});
+    const auto got = result["y"].values<float>();
+    return std::vector<float>(got.begin(), got.end());
+  };
+  CHECK(y(1) == std::vector<float>(3, 5));
+  CHECK(y(0) == std::vector<float>(3, 0));
+}
+
 TEST_CASE("a mesh has no tails: its blocks' results are moved before they are read") {
   Built m;
   const Tensor loss = m.x | nn::Linear{16, "fc1"} | Relu{} | nn::Linear{3, "head"} | cross_entropy(m.label);

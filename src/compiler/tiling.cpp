@@ -99,6 +99,14 @@ class OpTiler {
     return dims.empty() ? -1 : dims.back();
   }
 
+  // Each of many tiles reads all of the smaller operand again.
+  bool stays_in_cache(const Fabric& fabric) const {
+    for (ValueId value : graph_.inputs_of(node_)) {
+      if (bytes_of(graph_.values[value].type) > fabric.fast_memory) return false;
+    }
+    return true;
+  }
+
   Index wanted_tiles(const Fabric& fabric, Index workers, bool in_tile) const {
     const Types out = graph_.result_types(node_);
     const Cost cost = node_.op.cost(graph_.input_types(node_), out);
@@ -114,7 +122,8 @@ class OpTiler {
     const bool by_itself = !kernels.empty() && kernels.front().runs_tail;
     const double pieces = share * cost.bytes / (4 * static_cast<double>(fabric.fast_memory));
     Index by_memory = by_itself ? 1 : static_cast<Index>(std::min(1e6, pieces));
-    if (in_tile) by_memory = bytes_of(out.front()) / (fabric.fast_memory / kTilesInFastMemory);
+    if (in_tile && stays_in_cache(fabric))
+      by_memory = bytes_of(out.front()) / (fabric.fast_memory / kTilesInFastMemory);
     const Index for_workers = workers > 1 ? std::min(by_time, workers * kTilesPerWorker) : 1;
     return std::max<Index>({1, for_workers, by_memory});
   }

@@ -1,8 +1,11 @@
 // SPDX-FileCopyrightText: The wafer authors
 // SPDX-License-Identifier: Apache-2.0
-// Time of a training step. usage: bench_train mlp|mlps sgd|adam|adamw THREADS SECONDS [mesh R C] [profile]
+// Time of a training step.
+// usage: bench_train mlp|mlps|tall|wide sgd|adam|adamw THREADS SECONDS [mesh R C] [micro N] [plain] [profile]
 //   mlp   784-512-512-10, batch 128;  mlps  64-32-10, batch 32: ReLU, softmax cross-entropy
+//   tall  mlp with a batch of 4096;   wide  784-2048-2048-10, batch 512
 //   sgd   rate 0.01, momentum 0.9;  adam  AdamW, rate 1e-3, no decay;  adamw  rate 3e-4, decay 0.1
+// `micro N`: the batch in N parts; `plain`: weights are stored row-major.
 // prints `train_wafer_<network>_<optimizer>_t<threads> <metric> V` for step_ms, items/s, GFLOPs, peak_rss_MiB
 // and first_step_s (from the start of the process to the end of its first step); with `profile`, then a line
 // for each action of the plan: microseconds a step in it and waiting for it, summed over the workers, and its
@@ -51,7 +54,9 @@ struct Network {
 Network network_named(const std::string& name) {
   if (name == "mlp") return {{784, 512, 512, 10}, 128, 10};
   if (name == "mlps") return {{64, 32, 10}, 32, 200};
-  throw std::invalid_argument("expected mlp or mlps, got " + name);
+  if (name == "tall") return {{784, 512, 512, 10}, 4096, 1};
+  if (name == "wide") return {{784, 2048, 2048, 10}, 512, 1};
+  throw std::invalid_argument("expected mlp, mlps, tall or wide, got " + name);
 }
 
 Optimizer optimizer_named(const std::string& name) {
@@ -66,8 +71,12 @@ struct Arguments {
   Index threads = 2;
   double seconds = 3;
   Fabric fabric = Fabric::host();
-  bool profile = false;
+  Index micro_batches = 0;
+  bool panels = true, profile = false;
 };
+
+constexpr const char* kUsage =
+    "mlp|mlps|tall|wide sgd|adam|adamw THREADS SECONDS [mesh R C] [micro N] [plain] [profile]";
 
 Session session_of(const Network& network, const Arguments& a) {
   Graph g;
@@ -81,6 +90,8 @@ Session session_of(const Network& network, const Arguments& a) {
   Tensor loss = x | cross_entropy(label);
   Options options;
   options.threads = a.threads;
+  options.micro_batches = a.micro_batches;
+  options.panels = a.panels;
   const Optimizer optimizer = optimizer_named(a.optimizer);
   return Session{compile({{"train", minimize(loss, optimizer).fetch("loss", loss)}}, a.fabric, options),
                  {.threads = a.threads, .trace = a.profile}};
@@ -133,20 +144,27 @@ double seconds_since_start() {
 Arguments parse(std::span<char*> words) {
   Arguments a;
   if (words.size() == 1) return a;
-  if (words.size() > 5 && std::string(words.back()) == "profile") {
-    a.profile = true;
-    words = words.first(words.size() - 1);
-  }
-  const bool mesh = words.size() == 8 && std::string(words[5]) == "mesh";
-  if (words.size() != 5 && !mesh) {
-    throw std::invalid_argument(
-        "usage: bench_train mlp|mlps sgd|adam|adamw THREADS SECONDS [mesh R C] [profile]");
-  }
+  const auto fail = [] { throw std::invalid_argument(std::string("usage: bench_train ") + kUsage); };
+  if (words.size() < 5) fail();
   a.network = words[1];
   a.optimizer = words[2];
   a.threads = std::stol(words[3]);
   a.seconds = std::stod(words[4]);
-  if (mesh) a.fabric = Fabric::mesh(std::stol(words[6]), std::stol(words[7]));
+  for (std::size_t k = 5; k < words.size(); ++k) {
+    const std::string word = words[k];
+    if (word == "mesh" && k + 2 < words.size()) {
+      a.fabric = Fabric::mesh(std::stol(words[k + 1]), std::stol(words[k + 2]));
+      k += 2;
+    } else if (word == "micro" && k + 1 < words.size()) {
+      a.micro_batches = std::stol(words[++k]);
+    } else if (word == "plain") {
+      a.panels = false;
+    } else if (word == "profile") {
+      a.profile = true;
+    } else {
+      fail();
+    }
+  }
   return a;
 }
 

@@ -174,7 +174,7 @@ class Emitter {
     Index largest = 0, last = 0;
     for (BufferId b : in_tile) {
       BufferRecord& record = out_->buffers[b];
-      const Storage stored = lay_out(extents, layout_.panelled[b]);
+      const Storage stored = lay_out(extents, layout_.panelled[b], layout_.gap[b]);
       for (std::size_t d = 0; d < stored.strides.size(); ++d)
         out_->dims[record.first_dim + d].stride = stored.strides[d];
       largest = std::max(largest, checked_mul(stored.elements, size_of(record.dtype)));

@@ -13,6 +13,9 @@ namespace wafer::inline v0 {
 
 namespace {
 
+/// Bytes after which addresses share their places in L1, and of a line of it.
+constexpr Index kColliding = 4096, kLine = 64;
+
 /// A last panel that is not full may take so much more memory than the matrix, as a part of it.
 constexpr Index kGreatestWaste = 4;
 
@@ -158,10 +161,12 @@ class LayoutChooser {
     readers_.resize(parent_.size());
     layout_.panelled.assign(parent_.size(), -1);
     layout_.in_tile.assign(parent_.size(), false);
+    layout_.gap.assign(parent_.size(), 0);
   }
 
   Layout run(bool panels) {
     find_in_tile();
+    leave_gaps();
     if (!panels) return std::move(layout_);
     for (std::size_t i = 0; i < step_.programs.size(); ++i) {
       for (std::uint32_t op = 0; op < step_.programs[i].order.size(); ++op) look_at(i, op);
@@ -206,6 +211,16 @@ class LayoutChooser {
       const MatrixOperand& first = of.matrices().front();
       if (operand.factor == first.factor && operand.factor[0] >= 0 && operand.factor[1] >= 0)
         join(operand.buffer, first.buffer);
+    }
+  }
+
+  void leave_gaps() {
+    for (BufferId b = 0; b < layout_.gap.size(); ++b) {
+      const TensorType& type = step_.graph->values[communication_.buffers[b].value].type;
+      if (communication_.buffers[b].use != Buffer::Use::temporary || type.shape.rank() < 2) continue;
+      const Index row = type.shape[type.shape.rank() - 1];
+      if (row > 0 && row % (kColliding / size_of(type.dtype)) == 0)
+        layout_.gap[b] = kLine / size_of(type.dtype);
     }
   }
 
@@ -317,11 +332,13 @@ void Layout::verify(const Step& step, const StepFactors& factors, const Communic
 std::string Layout::dump(const Step& step, const Communication& communication) const {
   std::string out;
   for (BufferId b = 0; b < panelled.size(); ++b) {
-    if (panelled[b] < 0) continue;
+    if (panelled[b] < 0 && gap[b] == 0) continue;
     const Value& value = step.graph->values[communication.buffers[b].value];
-    out += "buffer " + std::to_string(b) + " dimension " + std::to_string(panelled[b]) + " in panels of " +
-           std::to_string(kPanel) + ", " + text_of(value.type) + " of " + step.graph->where(value.node) +
-           "\n";
+    out += "buffer " + std::to_string(b) + " ";
+    out += panelled[b] < 0
+               ? "rows with a gap of " + std::to_string(gap[b])
+               : "dimension " + std::to_string(panelled[b]) + " in panels of " + std::to_string(kPanel);
+    out += ", " + text_of(value.type) + " of " + step.graph->where(value.node) + "\n";
   }
   return out;
 }
@@ -332,10 +349,11 @@ Layout choose_layout(const Step& step, const StepFactors& factors, const Communi
   Layout out;
   out.panelled.assign(communication.buffers.size(), -1);
   out.in_tile.assign(communication.buffers.size(), false);
+  out.gap.assign(communication.buffers.size(), 0);
   return out;
 }
 
-Storage lay_out(std::span<const Index> extents, int panelled) {
+Storage lay_out(std::span<const Index> extents, int panelled, Index gap) {
   Storage out;
   out.strides.resize(extents.size());
   if (panelled >= 0) {
@@ -349,12 +367,13 @@ Storage lay_out(std::span<const Index> extents, int panelled) {
     return out;
   }
   Index stride = 1;
-  for (std::size_t d = extents.size(); d-- > 0;) {
-    out.strides[d] = Stride(stride, checked_mul(kPanel, stride));
-    stride = checked_mul(stride, std::max<Index>(1, extents[d]));
-  }
   out.elements = 1;
-  for (const Index extent : extents) out.elements = checked_mul(out.elements, extent);
+  for (std::size_t d = extents.size(); d-- > 0;) {
+    const Index behind = d + 1 == extents.size() ? gap : 0;
+    out.strides[d] = Stride(stride, checked_mul(kPanel, stride));
+    stride = checked_mul(stride, std::max<Index>(1, extents[d]) + behind);
+    out.elements = checked_mul(out.elements, extents[d] + behind);
+  }
   return out;
 }
 

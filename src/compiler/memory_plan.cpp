@@ -46,7 +46,7 @@ Storage storage_of(const Step& step, const Partition& partition, const Communica
   std::vector<Index> extents;
   for (const Division& d : divisions_of(step, partition, communication, id))
     extents.push_back(local_extent(d, grid));
-  return lay_out(extents, layout.panelled[id]);
+  return lay_out(extents, layout.panelled[id], layout.gap[id]);
 }
 
 namespace {
@@ -159,8 +159,8 @@ class Planner {
     const auto temporary = [](const Buffer& b) { return b.use == Buffer::Use::temporary; };
     return in != out && temporary(from) && temporary(to) && from.cut == to.cut && from.micro == to.micro &&
            from.space == to.space && layout_.panelled[in] == layout_.panelled[out] &&
-           slots_[in].bytes == slots_[out].bytes && slots_[in].last == a && slots_[out].first == a &&
-           owner_[out] == out && !slots_[out].in_place &&
+           layout_.gap[in] == layout_.gap[out] && slots_[in].bytes == slots_[out].bytes &&
+           slots_[in].last == a && slots_[out].first == a && owner_[out] == out && !slots_[out].in_place &&
            step_.graph->values[from.value].type == step_.graph->values[to.value].type;
   }
 

@@ -37,7 +37,7 @@ struct Stored {
 
 StridedBox memory_of(const Stored& stored, Floats& floats, Index row = 0, Index col = 0) {
   const std::array<Index, 2> extents{stored.rows, stored.cols};
-  const Storage storage = lay_out(extents, stored.panelled);
+  const Storage storage = lay_out(extents, stored.panelled, 0);
   StridedBox out;
   out.data = reinterpret_cast<std::byte*>(floats.data() + stored.at(row, col));
   std::copy(storage.strides.begin(), storage.strides.end(), out.stride.begin());
@@ -105,7 +105,7 @@ TEST_CASE("where the elements of a matrix in panels lie") {
     for (const std::size_t dim : {std::size_t{0}, std::size_t{1}}) {
       std::array<Index, 2> extents{5, 5};
       extents[dim] = e.extent;
-      const Storage storage = lay_out(extents, static_cast<int>(dim));
+      const Storage storage = lay_out(extents, static_cast<int>(dim), 0);
       INFO("extent " << e.extent << " of dimension " << dim);
       REQUIRE(storage.strides.size() == 2);
       CHECK(storage.elements == e.elements);
@@ -120,7 +120,7 @@ TEST_CASE("where the elements of a matrix in panels lie") {
 
 TEST_CASE("without panels elements lie row-major, one behind the other") {
   const std::array<Index, 3> extents{4, 5, 6};
-  const Storage storage = lay_out(extents, -1);
+  const Storage storage = lay_out(extents, -1, 0);
   CHECK(storage.elements == 120);
   REQUIRE(storage.strides.size() == 3);
   const Index expected[] = {30, 6, 1};
@@ -128,15 +128,15 @@ TEST_CASE("without panels elements lie row-major, one behind the other") {
     CHECK(storage.strides[d].next == expected[d]);
     CHECK(storage.strides[d].plain());
   }
-  CHECK(lay_out({}, -1).elements == 1);
+  CHECK(lay_out({}, -1, 0).elements == 1);
   const std::array<Index, 2> none{3, 0};
-  CHECK(lay_out(none, -1).elements == 0);
+  CHECK(lay_out(none, -1, 0).elements == 0);
 }
 
 TEST_CASE("every element of a matrix in panels has a place of its own") {
   for (const int dim : {0, 1}) {
     const std::array<Index, 2> extents{70, 45};
-    const Storage storage = lay_out(extents, dim);
+    const Storage storage = lay_out(extents, dim, 0);
     std::vector<int> taken(static_cast<std::size_t>(storage.elements));
     for (Index i = 0; i < 70; ++i) {
       for (Index j = 0; j < 45; ++j) {
@@ -153,10 +153,10 @@ TEST_CASE("a matrix whose elements cannot be counted is refused") {
   const Index many = Index{1} << 32;
   const std::array<Index, 2> square{many, many};
   const std::array<Index, 2> wide{Index{1} << 58, 33};
-  for (const int dim : {-1, 0, 1}) CHECK_THROWS_AS(lay_out(square, dim), UserError);
-  CHECK_THROWS_AS(lay_out(wide, 1), UserError);
+  for (const int dim : {-1, 0, 1}) CHECK_THROWS_AS(lay_out(square, dim, 0), UserError);
+  CHECK_THROWS_AS(lay_out(wide, 1, 0), UserError);
   const std::array<Index, 2> long_rows{1, Index{1} << 60};  // a panel of them cannot be
-  CHECK_THROWS_AS(lay_out(long_rows, -1), UserError);
+  CHECK_THROWS_AS(lay_out(long_rows, -1, 0), UserError);
   const std::array<Index, 2> greatest{2, (Index{1} << 62) + ((Index{1} << 62) - 1)};
-  CHECK_THROWS_AS(lay_out(greatest, 1), UserError);
+  CHECK_THROWS_AS(lay_out(greatest, 1, 0), UserError);
 }

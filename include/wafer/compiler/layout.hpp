@@ -21,6 +21,9 @@ struct Layout {
   /// By buffer: only one action makes and reads it, piece by piece of its tiles. Such a buffer need not be
   /// larger than a tile.
   std::vector<bool> in_tile;
+  /// By buffer: elements of memory that are left free behind each row, so that rows do not lie a multiple of
+  /// 4096 bytes apart. Those would share a few places of the L1 cache.
+  std::vector<Index> gap;
 
   bool has_panels() const {
     return std::any_of(panelled.begin(), panelled.end(), [](std::int8_t dim) { return dim >= 0; });
@@ -35,9 +38,9 @@ struct Layout {
   std::string dump(const Step& step, const Communication& communication) const;
 };
 
-/// On a host; nothing elsewhere. Panels, unless not asked for: for weights that products read, and for the
-/// gradients and optimizer state that are updated with them, where each op that touches one of these takes
-/// panels or can be cut between them.
+/// On a host; all row-major and dense elsewhere. Panels, unless not asked for: for weights that products
+/// read, and for the gradients and optimizer state that are updated with them, where each op that touches one
+/// of these takes panels or can be cut between them.
 Layout choose_layout(const Step& step, const StepFactors& factors, const Communication& communication,
                      const Fusion& fusion, const Fabric& fabric, bool panels);
 
@@ -47,6 +50,6 @@ struct Storage {
   Index elements = 0;           ///< of memory, gaps included
 };
 /// Throws UserError where the elements cannot be counted.
-Storage lay_out(std::span<const Index> extents, int panelled);
+Storage lay_out(std::span<const Index> extents, int panelled, Index gap);
 
 }  // namespace wafer::inline v0

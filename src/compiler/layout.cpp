@@ -149,11 +149,12 @@ class Rules {
 class LayoutChooser {
  public:
   LayoutChooser(const Step& step, const StepFactors& factors, const Communication& communication,
-                const Fusion& fusion)
+                const Fusion& fusion, const Fabric& fabric)
       : step_(step),
         factors_(factors),
         communication_(communication),
         fusion_(fusion),
+        fast_memory_(fabric.fast_memory),
         rules_(step, factors, communication, fusion) {
     parent_.resize(communication.buffers.size());
     std::iota(parent_.begin(), parent_.end(), BufferId{0});
@@ -224,6 +225,14 @@ class LayoutChooser {
     }
   }
 
+  // Each of the many small tiles reads all of an operand again.
+  bool stays_in_cache(const Node& node) const {
+    const auto inputs = step_.graph->inputs_of(node);
+    return std::all_of(inputs.begin(), inputs.end(), [&](ValueId value) {
+      return bytes_of(step_.graph->values[value].type) <= fast_memory_;
+    });
+  }
+
   // What a head and its tails compute in the head's shape, and nobody else reads.
   void find_in_tile() {
     for (std::size_t i = 0; i < step_.programs.size(); ++i) {
@@ -234,7 +243,7 @@ class LayoutChooser {
       std::unordered_map<BufferId, std::uint32_t> shaped;  // and the head of the action
       for (std::uint32_t op = 0; op < program.order.size(); ++op) {
         const auto tails = fusion_.programs[i].tails_of(op);
-        if (tails.empty()) continue;
+        if (tails.empty() || !stays_in_cache(step_.graph->nodes[program.order[op]])) continue;
         std::vector<ValueId> values{step_.graph->nodes[program.order[op]].first_value};
         for (std::uint32_t tail : tails) {
           const std::vector<std::int8_t> in_head = factors_in_head(step_, factors_, i, op, tail, values);
@@ -277,14 +286,20 @@ class LayoutChooser {
     for (BufferId b : group) {
       for (const auto& [program, op] : readers_[b]) fits = fits && rules_.fits(layout_, program, op);
     }
-    if (fits) return;
-    for (BufferId b : group) layout_.panelled[b] = -1;
+    for (BufferId b : group) {
+      if (fits) {
+        layout_.gap[b] = 0;
+      } else {
+        layout_.panelled[b] = -1;
+      }
+    }
   }
 
   const Step& step_;
   const StepFactors& factors_;
   const Communication& communication_;
   const Fusion& fusion_;
+  const Index fast_memory_;
   Rules rules_;
   std::vector<BufferId> parent_;
   std::vector<std::int8_t> wanted_;  // by buffer: the dimension of a variable that a product wants in panels
@@ -311,11 +326,16 @@ int Layout::panel_factor(const StepFactors& factors, const Communication& commun
 
 void Layout::verify(const Step& step, const StepFactors& factors, const Communication& communication,
                     const Fusion& fusion) const {
-  if (panelled.size() != communication.buffers.size() || in_tile.size() != panelled.size())
+  const std::size_t buffers = communication.buffers.size();
+  if (panelled.size() != buffers || in_tile.size() != buffers || gap.size() != buffers)
     throw InternalError("a layout of other buffers");
   for (BufferId b = 0; b < panelled.size(); ++b) {
-    if (panelled[b] == -1 || may_be_panelled(step, communication, b, panelled[b])) continue;
     const Value& value = step.graph->values[communication.buffers[b].value];
+    const bool may_have_gap = communication.buffers[b].use == Buffer::Use::temporary && panelled[b] == -1;
+    if (gap[b] < 0 || (gap[b] > 0 && !may_have_gap))
+      throw InternalError(text_of(value.type) + " of " + step.graph->where(value.node) +
+                          " cannot have gaps of " + std::to_string(gap[b]));
+    if (panelled[b] == -1 || may_be_panelled(step, communication, b, panelled[b])) continue;
     throw InternalError(text_of(value.type) + " of " + step.graph->where(value.node) +
                         " cannot be in panels of dimension " + std::to_string(panelled[b]));
   }
@@ -345,7 +365,7 @@ std::string Layout::dump(const Step& step, const Communication& communication) c
 
 Layout choose_layout(const Step& step, const StepFactors& factors, const Communication& communication,
                      const Fusion& fusion, const Fabric& fabric, bool panels) {
-  if (fabric.shared_memory) return LayoutChooser(step, factors, communication, fusion).run(panels);
+  if (fabric.shared_memory) return LayoutChooser(step, factors, communication, fusion, fabric).run(panels);
   Layout out;
   out.panelled.assign(communication.buffers.size(), -1);
   out.in_tile.assign(communication.buffers.size(), false);

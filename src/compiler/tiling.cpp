@@ -99,14 +99,6 @@ class OpTiler {
     return dims.empty() ? -1 : dims.back();
   }
 
-  // Each of many tiles reads all of the smaller operand again.
-  bool stays_in_cache(const Fabric& fabric) const {
-    for (ValueId value : graph_.inputs_of(node_)) {
-      if (bytes_of(graph_.values[value].type) > fabric.fast_memory) return false;
-    }
-    return true;
-  }
-
   Index wanted_tiles(const Fabric& fabric, Index workers, bool in_tile) const {
     const Types out = graph_.result_types(node_);
     const Cost cost = node_.op.cost(graph_.input_types(node_), out);
@@ -121,11 +113,10 @@ class OpTiler {
     const Kernels kernels = node_.op.kernels(graph_.input_types(node_));
     const bool by_itself = !kernels.empty() && kernels.front().runs_tail;
     const double fast_memory = static_cast<double>(fabric.fast_memory);
-    const bool in_cache = in_tile && stays_in_cache(fabric);
-    const double pieces = in_cache
+    const double pieces = in_tile
                               ? kTilesInFastMemory * static_cast<double>(bytes_of(out.front())) / fast_memory
                               : share * cost.bytes / (4 * fast_memory);
-    const Index by_memory = by_itself && !in_cache ? 1 : static_cast<Index>(std::min(1e6, pieces));
+    const Index by_memory = by_itself && !in_tile ? 1 : static_cast<Index>(std::min(1e6, pieces));
     const Index for_workers = workers > 1 ? std::min(by_time, workers * kTilesPerWorker) : 1;
     return std::max<Index>({1, for_workers, by_memory});
   }

@@ -18,8 +18,8 @@ namespace wafer::inline v0 {
 /// so that nothing has to be packed in a step.
 struct Layout {
   std::vector<std::int8_t> panelled;  ///< by buffer of the communication plan: the dimension, or -1
-  /// By buffer: only one action makes and reads it, piece by piece of its tiles. Such a buffer need not be
-  /// larger than a tile.
+  /// By buffer: only one action makes and reads it, piece by piece of its tiles, out of operands that stay in
+  /// cache. Such a buffer need not be larger than a tile, and its tiles are small.
   std::vector<bool> in_tile;
   /// By buffer: elements of memory that are left free behind each row, so that rows do not lie a multiple of
   /// 4096 bytes apart. Those would share a few places of the L1 cache.

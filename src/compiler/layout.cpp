@@ -119,6 +119,7 @@ void Layout::verify(const Step& step, const StepFactors& factors, const Communic
     throw InternalError(text_of(value.type) + " of " + step.graph->where(value.node) +
                         " cannot be in panels of dimension " + std::to_string(panelled[b]));
   }
+  if (!has_panels()) return;
   for (std::size_t i = 0; i < step.programs.size(); ++i) {
     for (std::uint32_t op = 0; op < step.programs[i].order.size(); ++op) {
       if (!fits_panels(*this, step, factors, communication, fusion, i, op))

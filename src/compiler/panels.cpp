@@ -44,6 +44,7 @@ class OpView {
       }
       outer += shape.rank();
     }
+    if (matrices_.empty()) return;
     const Kernels kernels = node_.op.kernels(graph.input_types(node_));
     takes_panels_ = !kernels.empty() && kernels.front().takes_panels;
     runs_tail_ = !kernels.empty() && kernels.front().runs_tail;
@@ -145,6 +146,7 @@ class PanelChooser {
   }
 
   void run() {
+    if (!any_variable_may_be_panelled()) return;
     for (std::size_t i = 0; i < step_.programs.size(); ++i) {
       for (std::uint32_t op = 0; op < step_.programs[i].order.size(); ++op) look_at(i, op);
       for (const Transfer& transfer : communication_.programs[i].transfers) {
@@ -161,6 +163,15 @@ class PanelChooser {
   }
 
  private:
+  bool any_variable_may_be_panelled() const {
+    for (BufferId b = 0; b < parent_.size(); ++b) {
+      if (communication_.buffers[b].use != Buffer::Use::variable) continue;
+      if (may_be_panelled(step_, communication_, b, 0) || may_be_panelled(step_, communication_, b, 1))
+        return true;
+    }
+    return false;
+  }
+
   BufferId find(BufferId b) {
     while (parent_[b] != b) b = parent_[b] = parent_[parent_[b]];
     return b;

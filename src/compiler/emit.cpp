@@ -109,8 +109,7 @@ class Emitter {
     if (!kernels.empty()) {
       op.run = kernels.front().run;
       op.runs_tail = kernels.front().runs_tail;
-      out_->scratch_bytes =
-          std::max(out_->scratch_bytes, round_up(kernels.front().scratch_bytes, kBufferAlignment));
+      op.scratch_bytes = round_up(kernels.front().scratch_bytes, kBufferAlignment);
     }
     out_->ops.push_back(std::move(op));
     return static_cast<std::uint32_t>(out_->ops.size() - 1);
@@ -155,8 +154,17 @@ class Emitter {
     std::iota(own.begin(), own.end(), std::int8_t{0});
     action.first_operand = emit_operands(i, p, own);
     emit_tails(i, scheduled, action);
+    out_->scratch_bytes = std::max(out_->scratch_bytes, scratch_of(action));
     place_in_tile(i, scheduled);
     return action;
+  }
+
+  // The op's own, and behind it what the tails use in turn while the op is not done.
+  Index scratch_of(const ActionRecord& action) const {
+    Index of_tails = 0;
+    for (std::uint32_t t = 0; t < action.tails; ++t)
+      of_tails = std::max(of_tails, out_->ops[out_->tails[action.first_tail + t].op].scratch_bytes);
+    return checked_add(out_->ops[action.op].scratch_bytes, of_tails);
   }
 
   // Buffers of an action that hold a tile alone, one behind the other: all in the shape of the head's result.

@@ -182,7 +182,14 @@ class Emitter {
     Index largest = 0, last = 0;
     for (BufferId b : in_tile) {
       BufferRecord& record = out_->buffers[b];
-      const Storage stored = lay_out(extents, layout_.panelled[b], layout_.gap[b]);
+      std::vector<Index> held = extents;
+      // Panels of one row would lie as plain memory does, and so be no bounds to the pieces of tails, which
+      // read other operands in panels too.
+      if (layout_.panelled[b] >= 0) {
+        Index& other = held[1 - static_cast<std::size_t>(layout_.panelled[b])];
+        other = std::max<Index>(2, other);
+      }
+      const Storage stored = lay_out(held, layout_.panelled[b], layout_.gap[b]);
       for (std::size_t d = 0; d < stored.strides.size(); ++d)
         out_->dims[record.first_dim + d].stride = stored.strides[d];
       largest = std::max(largest, checked_mul(stored.elements, size_of(record.dtype)));

@@ -13,6 +13,14 @@ using Catch::Matchers::ContainsSubstring;
 
 namespace {
 
+/// So slow that small products have many tiles.
+Fabric slow_host() {
+  Fabric host = Fabric::host();
+  host.flops = 1e6;
+  host.memory_rate = 1e6;
+  return host;
+}
+
 /// Adds 1; in between it writes over all the scratch that it is given.
 struct Scribble {
   static constexpr std::string_view name = "test.scribble";
@@ -36,6 +44,25 @@ struct Scribble {
 };
 
 }  // namespace
+
+TEST_CASE("a gradient in panels whose tiles are of one row updates weights that have several") {
+  const auto trained = [](const Fabric& fabric, Index threads) {
+    Sources sources(2);
+    const Tensor x = sources.x(3);
+    const Tensor loss = sources.loss(matmul(x, sources.weight("w", 3, 320)) | Tanh{});
+    const Executable executable =
+        compile({{"train", minimize(loss, AdamW{.lr = 0.01}).fetch("loss", loss)}}, fabric, {.threads = 2});
+    if (fabric.shared_memory) {
+      CHECK(in_panels(executable));
+      CHECK_THAT(executable.plan().dump("memory"),
+                 ContainsSubstring("f32[3, 320] of op 'wafer.matmul', in a tile"));
+      CHECK_THAT(executable.plan().dump("tiling"), ContainsSubstring("tiles 3 of 1 x 5 of 64"));
+    }
+    return train(executable, threads, sources.floats, {2, 2, 1, 2});
+  };
+  const Floats expected = trained(Fabric::mesh(1, 1), 1);
+  for (const Index threads : {1, 2, 3}) CHECK(trained(slow_host(), threads) == expected);
+}
 
 TEST_CASE("a tail has scratch beside that of its product") {
   // So deep and high that the product's packed panel serves several pieces.

@@ -109,8 +109,7 @@ class Emitter {
     if (!kernels.empty()) {
       op.run = kernels.front().run;
       op.runs_tail = kernels.front().runs_tail;
-      out_->scratch_bytes =
-          std::max(out_->scratch_bytes, round_up(kernels.front().scratch_bytes, kBufferAlignment));
+      op.scratch_bytes = round_up(kernels.front().scratch_bytes, kBufferAlignment);
     }
     out_->ops.push_back(std::move(op));
     return static_cast<std::uint32_t>(out_->ops.size() - 1);
@@ -155,8 +154,17 @@ class Emitter {
     std::iota(own.begin(), own.end(), std::int8_t{0});
     action.first_operand = emit_operands(i, p, own);
     emit_tails(i, scheduled, action);
+    out_->scratch_bytes = std::max(out_->scratch_bytes, scratch_of(action));
     place_in_tile(i, scheduled);
     return action;
+  }
+
+  // The op's own, and behind it what the tails use in turn while the op is not done.
+  Index scratch_of(const ActionRecord& action) const {
+    Index of_tails = 0;
+    for (std::uint32_t t = 0; t < action.tails; ++t)
+      of_tails = std::max(of_tails, out_->ops[out_->tails[action.first_tail + t].op].scratch_bytes);
+    return checked_add(out_->ops[action.op].scratch_bytes, of_tails);
   }
 
   // Buffers of an action that hold a tile alone, one behind the other: all in the shape of the head's result.
@@ -174,7 +182,14 @@ class Emitter {
     Index largest = 0, last = 0;
     for (BufferId b : in_tile) {
       BufferRecord& record = out_->buffers[b];
-      const Storage stored = lay_out(extents, layout_.panelled[b], layout_.gap[b]);
+      std::vector<Index> held = extents;
+      // Panels of one row would lie as plain memory does, and so be no bounds to the pieces of tails, which
+      // read other operands in panels too.
+      if (layout_.panelled[b] >= 0) {
+        Index& other = held[1 - static_cast<std::size_t>(layout_.panelled[b])];
+        other = std::max<Index>(2, other);
+      }
+      const Storage stored = lay_out(held, layout_.panelled[b], layout_.gap[b]);
       for (std::size_t d = 0; d < stored.strides.size(); ++d)
         out_->dims[record.first_dim + d].stride = stored.strides[d];
       largest = std::max(largest, checked_mul(stored.elements, size_of(record.dtype)));

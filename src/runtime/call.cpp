@@ -164,14 +164,19 @@ void Call::run(const ExecutableData& data, Context& context) {
   run_tails(run, 0, result.extent[last - 1], 0, result.extent[last]);
 }
 
-// All tails in turn, on one piece of the op's tile.
+// All tails in turn, on one piece of the op's tile. Their scratch lies behind the op's, which goes on with
+// it.
 void Call::run_tails(Run& run, Index row, Index rows, Index col, Index cols) {
   const ExecutableData& data = run.data;
   Context& context = run.context;
   const bool accumulate = context.accumulate;
   const std::string_view where = context.where;
   const Tail* const tail_of_op = context.tail;
+  void* const scratch = context.scratch;
+  const Index scratch_bytes = context.scratch_bytes;
   context.tail = nullptr;
+  context.scratch = static_cast<std::byte*>(scratch) + op_->scratch_bytes;
+  context.scratch_bytes = scratch_bytes - op_->scratch_bytes;
   const Tile& result = tiles[action->inputs];
   const auto last = static_cast<std::size_t>(result.rank - 1);
   const bool whole = rows == result.extent[last - 1] && cols == result.extent[last];
@@ -188,6 +193,8 @@ void Call::run_tails(Run& run, Index row, Index rows, Index col, Index cols) {
   context.where = where;
   context.accumulate = accumulate;
   context.tail = tail_of_op;
+  context.scratch = scratch;
+  context.scratch_bytes = scratch_bytes;
 }
 
 void Call::cut_pieces(const ExecutableData& data, Index row, Index rows, Index col, Index cols) {

@@ -87,6 +87,7 @@ struct OpRecord {
   Kernel::Run* run = nullptr;
   bool runs_tail = false;
   std::uint32_t where = 0;  ///< in ExecutableData::places
+  Index scratch_bytes = 0;  ///< that its kernel asks for, in whole alignments
 };
 
 /// An op that runs piece by piece after another. Its operands' factors are those of the head's action.
@@ -161,7 +162,7 @@ struct ExecutableData {
   bool host = true;
   Index sram_bytes = 0;  ///< of each block's arena
   Index dram_bytes = 0;
-  Index scratch_bytes = 0;  ///< of kernels, for each worker
+  Index scratch_bytes = 0;  ///< of kernels, an op's and its tails', for each worker
   Index tile_bytes = 0;     ///< of buffers in Space::tile, for each worker
   KernelTarget target = KernelTarget::automatic;
   Index workers = 1;  ///< threads that the plan was made for

@@ -171,10 +171,24 @@ class Planner {
     whole_last_[owner] = slots_[out].last;
   }
 
-  // Buffers that share memory are all of a tile, or none is.
+  // Buffers that share memory are all of a tile, or none is. Nor is one of tails whose op's result is not:
+  // that one alone makes tiles small.
   void find_in_tile() {
     std::vector<bool> all(slots_.size(), true);
     for (BufferId b = 0; b < slots_.size(); ++b) all[owner_[b]] = all[owner_[b]] && layout_.in_tile[b];
+    for (std::size_t i = 0; i < step_.programs.size(); ++i) {
+      const ProgramCommunication& communication = communication_.programs[i];
+      for (const ScheduledAction& action : schedule_.programs[i].actions) {
+        if (action.kind != ActionKind::compute || action.tails.empty()) continue;
+        const BufferId result = communication.operands[communication.first_operand[action.index + 1] - 1];
+        if (all[owner_[result]]) continue;
+        for (std::uint32_t op : action.tails) {
+          for (std::uint32_t k = communication.first_operand[op] + node_of(i, op).inputs;
+               k < communication.first_operand[op + 1]; ++k)
+            all[owner_[communication.operands[k]]] = false;
+        }
+      }
+    }
     std::map<std::pair<std::uint32_t, std::int32_t>, Index> of_action;
     for (BufferId b = 0; b < slots_.size(); ++b) {
       Slot& slot = slots_[b];

@@ -5,7 +5,9 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <tuple>
+#include <utility>
 
 namespace wafer::inline v0 {
 
@@ -114,14 +116,21 @@ class Verifier {
   }
 
   void check_tiles() const {
+    std::set<std::pair<std::int64_t, Index>> taken;  // places in the memory of each action
     for (BufferId b = 0; b < lives_.size(); ++b) {
       const Life& life = lives_[b];
-      if (!plan_.slots[b].in_tile || life.first < 0) continue;
-      if ((life.first - 1) / kTicks != (life.last - 1) / kTicks || communication_.buffers[b].program == kNone)
-        throw InternalError(
-            "memory plan: " + step_.graph->where(step_.graph->values[communication_.buffers[b].value].node) +
-            " is kept in a tile beyond its action");
+      const MemoryPlan::Slot& slot = plan_.slots[b];
+      if (!slot.in_tile || life.first < 0) continue;
+      const std::int64_t action = (life.first - 1) / kTicks;
+      if (action != (life.last - 1) / kTicks || communication_.buffers[b].use != Buffer::Use::temporary)
+        throw InternalError("memory plan: " + where(b) + " is kept in a tile beyond its action");
+      if (slot.offset < 0 || (!slot.in_place && !taken.emplace(action, slot.offset).second))
+        throw InternalError("memory plan: " + where(b) + " has the place of another in a tile");
     }
+  }
+
+  std::string where(BufferId b) const {
+    return step_.graph->where(step_.graph->values[communication_.buffers[b].value].node);
   }
 
   void sweep(Space space) const {
@@ -149,9 +158,8 @@ class Verifier {
       }();
       if (hits_next || hits_previous || slot.offset % kBufferAlignment != 0 || slot.offset < 0 ||
           slot.offset + slot.bytes > limit) {
-        throw InternalError(
-            "memory plan: " + step_.graph->where(step_.graph->values[communication_.buffers[b].value].node) +
-            " shares bytes with a buffer that lives at the same time, or leaves the arena");
+        throw InternalError("memory plan: " + where(b) +
+                            " shares bytes with a buffer that lives at the same time, or leaves the arena");
       }
       living.emplace(slot.offset, b);
     }

@@ -149,15 +149,21 @@ void Workers::run(Function* function, void* data) {
     void alone(int worker) const {
       tbb::this_task_arena::isolate([this, worker] { function(data, worker); });
     }
-    // All but the first `begun` workers. parallel_invoke keeps its two tasks on the stack. A tbb::task_group
-    // would take them from a pool, which grows in any step that begins before another thread has given back
-    // the last one's.
-    void rest(int begun) const {
-      if (begun == threads) return alone(0);
-      tbb::parallel_invoke([&] { alone(begun); }, [&] { rest(begun + 1); }, context);
+    // By halves, so that a caller's stack need not be deep; the caller's own is the first. parallel_invoke
+    // keeps its two tasks on the stack. A tbb::task_group would take them from a pool, which grows in any
+    // step that begins before another thread has given back the last one's.
+    void run(int begin, int end) const {
+      if (end - begin == 1) return alone(begin);
+      const int middle = begin + (end - begin) / 2;
+      tbb::parallel_invoke([&] { run(middle, end); }, [&] { run(begin, middle); }, context);
     }
   } call{function, data, threads_, context};
-  pool_->execute([](void* of) { static_cast<const Call*>(of)->rest(1); }, &call);
+  pool_->execute(
+      [](void* of) {
+        const auto& all = *static_cast<const Call*>(of);
+        all.run(0, all.threads);
+      },
+      &call);
 }
 
 }  // namespace wafer::inline v0

@@ -4,6 +4,7 @@
 
 #include "catch.hpp"
 
+#include <pthread.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -45,4 +46,31 @@ TEST_CASE("a system that refuses threads gives an error, not the end of the proc
   CHECK(WIFEXITED(status));
   if (WEXITSTATUS(status) == kUnlimited) WAFER_NOT_RUN("an emulator obeys no limit of address space");
   CHECK(WEXITSTATUS(status) == 0);
+}
+
+TEST_CASE("a session of many threads steps on a caller's small stack") {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  WAFER_NOT_RUN("a sanitizer's frames are larger");
+#endif
+  Graph g;
+  Session session{compile(fetch("y", relu(g.input("x", {4}))), Fabric::host()), {.threads = 256}};
+  constexpr std::size_t kStack = 128 * 1024;
+  pthread_attr_t attributes;
+  REQUIRE(pthread_attr_init(&attributes) == 0);
+  REQUIRE(pthread_attr_setstacksize(&attributes, kStack) == 0);
+  struct Call {
+    Session& session;
+    float y = 0;
+  } call{session};
+  pthread_t caller{};
+  const auto step = [](void* of) -> void* {
+    const std::vector<float> x{-1, 2, 3, 4};
+    auto& to = *static_cast<Call*>(of);
+    to.y = to.session.step({{"x", x}})["y"].values<float>()[3];
+    return nullptr;
+  };
+  REQUIRE(pthread_create(&caller, &attributes, step, &call) == 0);
+  REQUIRE(pthread_join(caller, nullptr) == 0);
+  REQUIRE(pthread_attr_destroy(&attributes) == 0);
+  CHECK(call.y == 4);
 }

@@ -87,3 +87,22 @@ TEST_CASE("a tail has scratch beside that of its product") {
   CHECK(plain.back() == Approx(sum).margin(1e-4));
   CHECK(std::equal(plain.begin(), plain.end(), more.begin(), [](float p, float m) { return p + 1 == m; }));
 }
+
+TEST_CASE(
+    "tails of a product whose result is read elsewhere keep nothing in a tile, which may be all of it") {
+  constexpr Index kRows = 64, kColumns = 2048, kWhole = kRows * kColumns * 4;
+  const auto compiled = [](bool read_elsewhere) {
+    Graph g;
+    const Tensor x = g.input("x", {g.axis("batch", kRows), 8});
+    const Tensor product = matmul(x, parameter(g, "w", {8, kColumns}, Init::uniform(1)));
+    const Tensor larger = where(less(product, tanh(product)), product, square(product));
+    Request request = fetch("sums", sum(larger, {0}));
+    if (read_elsewhere) request = std::move(request).fetch("sum", sum(product));
+    return compile(request, Fabric::host(), {.threads = 1});
+  };
+  const Executable small = compiled(false), whole = compiled(true);
+  CHECK_THAT(small.plan().dump("memory"), ContainsSubstring("in a tile"));
+  CHECK_THAT(whole.plan().dump("memory"), !ContainsSubstring("in a tile"));
+  CHECK(small.plan().scratch_bytes() - whole.plan().scratch_bytes() > 0);
+  CHECK(small.plan().scratch_bytes() - whole.plan().scratch_bytes() < kWhole);
+}

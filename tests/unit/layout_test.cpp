@@ -240,3 +240,30 @@ TEST_CASE("tiles of ops that take no panels are of one each") {
   }
   CHECK(updates == 2);
 }
+
+TEST_CASE("a plan that keeps in a tile what is fed or fetched, or two values in one place, is refused") {
+  Graph g;
+  const Tensor x = g.input("x", {g.axis("batch", 16), 8});
+  const Tensor product = matmul(x, parameter(g, "w", {8, 64}, Init::uniform(1)));
+  const Tensor larger = where(less(product, tanh(product)), product, constant_like(0, product));
+  const Executable executable = compile(fetch("sums", sum(larger, {0})), Fabric::host(), {.threads = 1});
+  Stages stages = stages_of(executable);
+  CHECK_NOTHROW(stages.verify(Fabric::host()));
+  Index in_tile = 0;
+  for (BufferId b = 0; b < stages.memory.slots.size(); ++b) {
+    MemoryPlan::Slot& slot = stages.memory.slots[b];
+    const MemoryPlan::Slot good = slot;
+    if (slot.in_tile) {
+      ++in_tile;
+      if (slot.in_place) continue;
+      slot.offset = slot.offset == 0 ? 1 : 0;
+    } else {
+      slot.in_tile = true;
+      slot.bytes = 0;
+      slot.offset = 10;
+    }
+    CHECK_THROWS_AS(stages.verify(Fabric::host()), InternalError);
+    slot = good;
+  }
+  CHECK(in_tile >= 3);
+}

@@ -132,13 +132,12 @@ void Layout::verify(const Step& step, const StepFactors& factors, const Communic
 std::string Layout::dump(const Step& step, const Communication& communication) const {
   std::string out;
   for (BufferId b = 0; b < panelled.size(); ++b) {
-    if (panelled[b] < 0 && gap[b] == 0 && !in_tile[b]) continue;
+    if (panelled[b] < 0 && gap[b] == 0) continue;
     const Value& value = step.graph->values[communication.buffers[b].value];
     out += "buffer " + std::to_string(b) + " ";
     if (panelled[b] >= 0)
       out += "dimension " + std::to_string(panelled[b]) + " in panels of " + std::to_string(kPanel);
     if (gap[b] > 0) out += "rows with a gap of " + std::to_string(gap[b]);
-    if (in_tile[b]) out += std::string(panelled[b] >= 0 || gap[b] > 0 ? ", " : "") + "may hold a tile alone";
     out += ", " + text_of(value.type) + " of " + step.graph->where(value.node) + "\n";
   }
   return out;

@@ -35,6 +35,7 @@ struct Layout {
   /// panels that its kernel does not take, and that its tiles cannot be cut into.
   void verify(const Step& step, const StepFactors& factors, const Communication& communication,
               const Fusion& fusion) const;
+  /// Panels and gaps; what is kept in a tile stands in the dump of the memory plan, which decides.
   std::string dump(const Step& step, const Communication& communication) const;
 };
 

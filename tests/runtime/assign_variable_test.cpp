@@ -3,23 +3,14 @@
 #include <wafer/wafer.hpp>
 
 #include "catch.hpp"
+#include "swap.hpp"
 
 #include <vector>
 
 using namespace wafer;
+using wafer_test::Swap;
 
 namespace {
-
-/// Swaps each parameter with the state "other".
-struct Swap {
-  void build(UpdateBuilder& builder, std::span<const GradientOf> gradients) const {
-    for (const GradientOf& of : gradients) {
-      const Tensor other = builder.state(of, "other", Init::constant(7));
-      builder.assign(of.value, other);
-      builder.assign(other, of.value);
-    }
-  }
-};
 
 /// SGD that keeps the weights before the step as the state "previous".
 struct Remembering {

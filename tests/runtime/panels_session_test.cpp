@@ -4,6 +4,7 @@
 #include "../unit/temp_folder.hpp"
 #include "catch.hpp"
 #include "panels_fixture.hpp"
+#include "swap.hpp"
 
 #include <wafer/runtime/executable_data.hpp>
 
@@ -146,16 +147,7 @@ TEST_CASE("weights in panels take their gradients, or exchange their values with
     taken.push_back(variables(session));
   }
   CHECK((taken[0] == taken[1]));
-  struct Swap {
-    void build(UpdateBuilder& builder, std::span<const GradientOf> gradients) const {
-      for (const GradientOf& of : gradients) {
-        const Tensor other = builder.state(of, "other", Init::constant(7));
-        builder.assign(of.value, other);
-        builder.assign(other, of.value);
-      }
-    }
-  };
-  const Executable swaps = Net().compiled({}, Swap{});
+  const Executable swaps = Net().compiled({}, wafer_test::Swap{});
   CHECK(in_panels(swaps));
   Session swapping{swaps, {.threads = 2}};
   const Floats first = swapping.get("w"), sevens(64 * 120, 7);

@@ -63,6 +63,15 @@ class Random {
   std::uint32_t state_;
 };
 
+/// Scratch of a matrix product, aligned as kernels want it.
+struct Scratch {
+  struct alignas(64) Line {
+    float floats[16];
+  };
+  std::vector<Line> lines{static_cast<std::size_t>(wafer::kernels::kGemmScratchBytes) / sizeof(Line)};
+  float* data() { return lines.data()->floats; }
+};
+
 /// Equal bits, any NaN being equal to any other.
 inline bool same_bits(float a, float b) {
   return std::bit_cast<std::uint32_t>(a) == std::bit_cast<std::uint32_t>(b) ||

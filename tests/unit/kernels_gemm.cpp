@@ -74,14 +74,6 @@ void multiply(const Shape& shape, const Matrix& a, const Matrix& b, Floats& c, I
   }
 }
 
-struct Scratch {
-  struct alignas(64) Line {
-    float floats[16];
-  };
-  std::vector<Line> lines{static_cast<std::size_t>(wafer::kernels::kGemmScratchBytes) / sizeof(Line)};
-  float* data() { return lines.data()->floats; }
-};
-
 wafer::kernels::Product product_of(const Shape& shape, const Matrix& a, const Matrix& b, float* c,
                                    Index c_row, Scratch& scratch) {
   wafer::kernels::Product product;

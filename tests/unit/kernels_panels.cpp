@@ -70,13 +70,9 @@ void multiply(const Matrix& a, const Matrix& b, Matrix& c, bool accumulate, bool
   }
 }
 
-struct alignas(64) Line {
-  float floats[16];
-};
-
 void run(const wafer::kernels::Table& table, const Matrix& a, const Matrix& b, Matrix& c, bool accumulate,
          const wafer::Tail* tail = nullptr) {
-  std::vector<Line> scratch(static_cast<std::size_t>(wafer::kernels::kGemmScratchBytes) / sizeof(Line));
+  Scratch scratch;
   wafer::kernels::Product product;
   product.m = c.rows;
   product.n = c.cols;
@@ -91,7 +87,7 @@ void run(const wafer::kernels::Table& table, const Matrix& a, const Matrix& b, M
   product.c_row = c.row;
   product.c_col = c.col;
   product.accumulate = accumulate;
-  product.scratch = scratch.data()->floats;
+  product.scratch = scratch.data();
   product.tail = tail;
   table.gemm(product);
 }

@@ -1,15 +1,16 @@
 // SPDX-FileCopyrightText: The wafer authors
 // SPDX-License-Identifier: Apache-2.0
 // Time of a training step.
-// usage: bench_train mlp|mlps|tall|wide sgd|adam|adamw THREADS SECONDS [mesh R C] [micro N] [plain] [profile]
+// usage: bench_train mlp|mlps|tall|wide sgd|adam|adamw THREADS SECONDS [mesh R C] [micro N] [clip] [plain]
+// [profile]
 //   mlp   784-512-512-10, batch 128;  mlps  64-32-10, batch 32: ReLU, softmax cross-entropy
 //   tall  mlp with a batch of 4096;   wide  784-2048-2048-10, batch 512
 //   sgd   rate 0.01, momentum 0.9;  adam  AdamW, rate 1e-3, no decay;  adamw  rate 3e-4, decay 0.1
-// `micro N`: the batch in N parts; `plain`: weights are stored row-major.
-// prints `train_wafer_<network>_<optimizer>_t<threads> <metric> V` for step_ms, items/s, GFLOPs, peak_rss_MiB
-// and first_step_s (from the start of the process to the end of its first step); with `profile`, then a line
-// for each action of the plan: microseconds a step in it and waiting for it, summed over the workers, and its
-// GFLOP/s and GB/s a worker.
+// `micro N`: the batch in N parts; `clip`: the gradient's norm is at most 1; `plain`: weights are stored
+// row-major. prints `train_wafer_<network>_<optimizer>_t<threads> <metric> V` for step_ms, items/s, GFLOPs,
+// peak_rss_MiB and first_step_s (from the start of the process to the end of its first step); with `profile`,
+// then a line for each action of the plan: microseconds a step in it and waiting for it, summed over the
+// workers, and its GFLOP/s and GB/s a worker.
 #include "measure.hpp"
 
 #include <wafer/wafer.hpp>
@@ -72,11 +73,11 @@ struct Arguments {
   double seconds = 3;
   Fabric fabric = Fabric::host();
   Index micro_batches = 0;
-  bool panels = true, profile = false;
+  bool clip = false, panels = true, profile = false;
 };
 
 constexpr const char* kUsage =
-    "mlp|mlps|tall|wide sgd|adam|adamw THREADS SECONDS [mesh R C] [micro N] [plain] [profile]";
+    "mlp|mlps|tall|wide sgd|adam|adamw THREADS SECONDS [mesh R C] [micro N] [clip] [plain] [profile]";
 
 Session session_of(const Network& network, const Arguments& a) {
   Graph g;
@@ -92,8 +93,9 @@ Session session_of(const Network& network, const Arguments& a) {
   options.threads = a.threads;
   options.micro_batches = a.micro_batches;
   options.panels = a.panels;
-  const Optimizer optimizer = optimizer_named(a.optimizer);
-  return Session{compile({{"train", minimize(loss, optimizer).fetch("loss", loss)}}, a.fabric, options),
+  Request request = minimize(loss, optimizer_named(a.optimizer)).fetch("loss", loss);
+  if (a.clip) request = std::move(request).clip_norm(1);
+  return Session{compile({{"train", request}}, a.fabric, options),
                  {.threads = a.threads, .trace = a.profile}};
 }
 
@@ -157,6 +159,8 @@ Arguments parse(std::span<char*> words) {
       k += 2;
     } else if (word == "micro" && k + 1 < words.size()) {
       a.micro_batches = std::stol(words[++k]);
+    } else if (word == "clip") {
+      a.clip = true;
     } else if (word == "plain") {
       a.panels = false;
     } else if (word == "profile") {

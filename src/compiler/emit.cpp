@@ -104,13 +104,9 @@ class Emitter {
   // The op with its best kernel.
   std::uint32_t emit_kernel(NodeId id) {
     const Node& node = graph_.nodes[id];
-    OpRecord op{node.op, node.op.model().run, false, place_of(graph_.where(id))};
-    const Kernels kernels = node.op.kernels(graph_.input_types(node));
-    if (!kernels.empty()) {
-      op.run = kernels.front().run;
-      op.runs_tail = kernels.front().runs_tail;
-      op.scratch_bytes = round_up(kernels.front().scratch_bytes, kBufferAlignment);
-    }
+    const Kernel kernel = node.op.best_kernel(graph_.input_types(node));
+    OpRecord op{node.op, kernel.run, kernel.runs_tail, place_of(graph_.where(id))};
+    op.scratch_bytes = round_up(kernel.scratch_bytes, kBufferAlignment);
     out_->ops.push_back(std::move(op));
     return static_cast<std::uint32_t>(out_->ops.size() - 1);
   }

@@ -89,7 +89,7 @@ Index gap_of(const Step& step, const Buffer& buffer) {
 
 }  // namespace
 
-int Layout::panel_factor(const StepFactors& factors, const Communication& communication, const Step& step,
+int Layout::panel_factor(const Step& step, const StepFactors& factors, const Communication& communication,
                          std::size_t program, std::uint32_t op) const {
   const ProgramCommunication& ops = communication.programs[program];
   const Node& node = step.graph->nodes[step.programs[program].order[op]];

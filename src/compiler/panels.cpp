@@ -45,16 +45,15 @@ class OpView {
       outer += shape.rank();
     }
     if (matrices_.empty()) return;
-    const Kernels kernels = node_.op.kernels(graph.input_types(node_));
-    takes_panels_ = !kernels.empty() && kernels.front().takes_panels;
-    runs_tail_ = !kernels.empty() && kernels.front().runs_tail;
+    const Kernel kernel = node_.op.best_kernel(graph.input_types(node_));
+    panel_operands_ = kernel.takes_panels;
+    runs_tail_ = kernel.runs_tail;
   }
 
   const std::vector<MatrixOperand>& matrices() const { return matrices_; }
-  bool takes_panels() const { return takes_panels_; }
+  bool takes_panels() const { return panel_operands_ != 0; }
+  bool takes_panels(std::uint32_t slot) const { return slot < 32 && (panel_operands_ >> slot & 1U) != 0; }
   bool runs_tail() const { return runs_tail_; }
-  /// Of a product: its second matrix, or its result.
-  bool is_panel_slot(std::uint32_t slot) const { return slot == 1 || slot == node_.inputs; }
   bool is_parallel(int factor) const {
     const OpFactor& of = factors_[static_cast<std::size_t>(factor)];
     return of.kind == FactorKind::parallel && of.splittable;
@@ -64,7 +63,8 @@ class OpView {
   const Node& node_;
   std::span<const OpFactor> factors_;
   std::vector<MatrixOperand> matrices_;
-  bool takes_panels_ = false, runs_tail_ = false;
+  std::uint32_t panel_operands_ = 0;
+  bool runs_tail_ = false;
 };
 
 /// Whether ops take the panels of a layout.
@@ -90,7 +90,7 @@ class Rules {
       ++panelled;
       if (factor < 0) return false;
       if (of.takes_panels()) {
-        if (!of.is_panel_slot(operand.slot) || panelled > 1) return false;
+        if (!of.takes_panels(operand.slot) || panelled > 1) return false;
         continue;
       }
       // The tiles of other ops are cut between panels.

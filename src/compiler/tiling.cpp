@@ -17,8 +17,7 @@ constexpr Index kColumns = kPanel;     // tiles of columns end on whole panels
 constexpr double kTilesInFastMemory = 8;
 
 bool takes_panels(const GraphData& graph, const Node& node) {
-  const Kernels kernels = node.op.kernels(graph.input_types(node));
-  return !kernels.empty() && kernels.front().takes_panels;
+  return node.op.best_kernel(graph.input_types(node)).takes_panels != 0;
 }
 
 class OpTiler {
@@ -110,8 +109,7 @@ class OpTiler {
     const double seconds = share * std::max(cost.flops / fabric.flops, cost.bytes / fabric.memory_rate);
     const Index by_time = static_cast<Index>(std::min(1e6, seconds / kTileSeconds));
     // Kernels that run tails keep to fast memory by themselves.
-    const Kernels kernels = node_.op.kernels(graph_.input_types(node_));
-    const bool by_itself = !kernels.empty() && kernels.front().runs_tail;
+    const bool by_itself = node_.op.best_kernel(graph_.input_types(node_)).runs_tail;
     const double fast_memory = static_cast<double>(fabric.fast_memory);
     const double pieces = in_tile
                               ? kTilesInFastMemory * static_cast<double>(bytes_of(out.front())) / fast_memory
@@ -182,7 +180,7 @@ Tiling tile_step(const Step& step, const StepFactors& factors, const Partition& 
         for (const OpFactor& factor : factors.programs[i].of(tail))
           sums_rows = sums_rows || factor.kind == FactorKind::reduced;
       }
-      const int panel_factor = layout.panel_factor(factors, communication, step, i, p);
+      const int panel_factor = layout.panel_factor(step, factors, communication, i, p);
       const ProgramCommunication& ops = communication.programs[i];
       const std::uint32_t end = ops.first_operand[p + 1];
       const bool in_tile = end > ops.first_operand[p] && memory.slots[ops.operands[end - 1]].in_tile;
@@ -200,7 +198,7 @@ void Tiling::verify(const Step& step, const StepFactors& factors, const Partitio
       const OpTiling& tiling = programs[i][p];
       const auto of = factors.programs[i].of(p);
       const NodeId id = step.programs[i].order[p];
-      const int panel_factor = layout.panel_factor(factors, communication, step, i, p);
+      const int panel_factor = layout.panel_factor(step, factors, communication, i, p);
       Index in_panels = panel_factor < 0 ? 0 : of[static_cast<std::size_t>(panel_factor)].extent;
       std::vector<Division> divisions;
       for (std::size_t k = 0; k < 2; ++k) {

@@ -111,6 +111,44 @@ HWY_INLINE T sum_terms(const Terms& terms, Index n, const float* x, T start) {
   return start;
 }
 
+/// The lanes l, l + kLanesApart, ... of a chunk of `count` <= 64 elements, folded, for as many rows as a
+/// vector holds: they lie side by side, their elements `stride` apart.
+template <Index kLanesApart, class Terms, class Rows = hn::Vec<typename Terms::D>>
+HWY_INLINE Rows fold_rows(const Terms& terms, Index count, const float* x, Index stride, Index l) {
+  if constexpr (kLanesApart < kVirtualLanes) {
+    return hn::Add(fold_rows<2 * kLanesApart>(terms, count, x, stride, l),
+                   fold_rows<2 * kLanesApart>(terms, count, x, stride, l + kLanesApart));
+  } else {
+    if (l >= count) return hn::Set(typename Terms::D(), -0.0);
+    Rows lane = terms(x + l * stride);
+    for (Index i = l + kVirtualLanes; i < count; i += kVirtualLanes)
+      lane = hn::Add(lane, terms(x + i * stride));
+    return lane;
+  }
+}
+
+/// From +0, the terms of each of such rows of n elements.
+template <class Terms>
+HWY_INLINE auto sum_terms_of_rows(const Terms& terms, Index n, const float* x, Index stride) {
+  auto sums = hn::Zero(typename Terms::D());
+  for (Index chunk = 0; chunk < n; chunk += kChunk)
+    sums = hn::Add(sums, fold_rows<1>(terms, std::min(kChunk, n - chunk), x + chunk * stride, stride, 0));
+  return sums;
+}
+
+/// From +0, the terms of one row whose elements are `stride` apart.
+template <class Terms>
+HWY_INLINE auto sum_terms_of_row(const Terms& terms, Index n, const float* x, Index stride) {
+  hn::TFromD<typename Terms::D> sum = 0;
+  for (Index chunk = 0; chunk < n; chunk += kChunk) {
+    HWY_ALIGN float adjacent[kChunk];
+    const Index count = std::min(kChunk, n - chunk);
+    for (Index i = 0; i < count; ++i) adjacent[i] = x[(chunk + i) * stride];
+    sum = sum_terms(terms, count, adjacent, sum);
+  }
+  return sum;
+}
+
 }  // namespace wafer::inline v0::kernels::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 

@@ -36,6 +36,23 @@ float sum_row(Index n, const float* x, float start) { return sum_terms(PlainTerm
 double sum_row_f64(Index n, const float* x) { return sum_terms(WidenedTerms(), n, x, 0.0); }
 double sum_squares_row_f64(Index n, const float* x) { return sum_terms(SquaredTerms(), n, x, 0.0); }
 
+/// Each lane of a vector sums a row of its own.
+template <class Terms>
+void sum_adjacent_rows(const Terms& terms, Index rows, Index n, const float* x, Index stride, double* sums) {
+  constexpr Index kRows = hn::MaxLanes(Doubles());
+  Index i = 0;
+  for (; i + kRows <= rows; i += kRows)
+    hn::StoreU(sum_terms_of_rows(terms, n, x + i, stride), Doubles(), sums + i);
+  for (; i < rows; ++i) sums[i] = sum_terms_of_row(terms, n, x + i, stride);
+}
+
+void sum_adjacent_rows_f64(Index rows, Index n, const float* x, Index stride, double* sums) {
+  sum_adjacent_rows(WidenedTerms(), rows, n, x, stride, sums);
+}
+void sum_squares_adjacent_rows_f64(Index rows, Index n, const float* x, Index stride, double* sums) {
+  sum_adjacent_rows(SquaredTerms(), rows, n, x, stride, sums);
+}
+
 void sum_tail(Index rows, Index count, const float* x, Index row_stride, float* y, bool accumulate) {
   Vector sum = accumulate ? load_first(y, count, 0) : hn::Zero(kFloats);
   for (Index i = 0; i < rows; ++i) sum = hn::Add(sum, load_first(x + i * row_stride, count, 0));
@@ -81,6 +98,8 @@ void fill_sums(Table& table) {
   table.sum_row = sum_row;
   table.sum_row_f64 = sum_row_f64;
   table.sum_squares_row_f64 = sum_squares_row_f64;
+  table.sum_adjacent_rows_f64 = sum_adjacent_rows_f64;
+  table.sum_squares_adjacent_rows_f64 = sum_squares_adjacent_rows_f64;
   table.sum_rows = sum_rows;
   table.argmax = argmax;
 }

@@ -65,6 +65,9 @@ using SumRow = float(Index n, const float* x, float start);
 /// The same order in f64, from +0, over elements widened (and then squared, which is exact) beforehand.
 using SumRowF64 = double(Index n, const float* x);
 
+/// sums[i] = the sum of row i in that order, for rows that lie side by side: x[i + j·stride], j in [0, n).
+using SumAdjacentRowsF64 = void(Index rows, Index n, const float* x, Index stride, double* sums);
+
 /// y[j] = Σ_i x[i,j], one chain ascending in i, from +0 or from the y that is there when `accumulate`.
 using SumRows = void(Index rows, Index cols, const float* x, Index row_stride, float* y, bool accumulate);
 
@@ -150,6 +153,8 @@ struct Table {
   SumRow* sum_row;
   SumRowF64* sum_row_f64;
   SumRowF64* sum_squares_row_f64;
+  SumAdjacentRowsF64* sum_adjacent_rows_f64;
+  SumAdjacentRowsF64* sum_squares_adjacent_rows_f64;
   SumRows* sum_rows;
   Argmax* argmax;
 

@@ -34,6 +34,9 @@ Sides sides_of_b(int rank, bool transposed) {
   return transposed ? Sides{rank - 2, rank - 1} : Sides{rank - 1, rank - 2};
 }
 
+/// A second matrix, or a result, may be in panels.
+constexpr std::uint32_t kPanelOperands = 0b110;
+
 using kernels::Product;
 
 // Cᵀ = Bᵀ·Aᵀ, which has the same chains, in C's own memory.
@@ -264,7 +267,7 @@ Kernels Matmul::kernels(const Types& in) const {
   return {{[](const void* op, const Context& context, Tiles x, Tiles y) {
              run_matmul(ops::op_of<Matmul>(op), context, x, y, multiply);
            },
-           kernels::kGemmScratchBytes, runs_tail, true}};
+           kernels::kGemmScratchBytes, runs_tail, kPanelOperands}};
 }
 
 Types RowProduct::infer(const Types& in) const {
@@ -308,7 +311,7 @@ Kernels RowProduct::kernels(const Types&) const {
   return {{[](const void*, const Context& context, Tiles in, Tiles out) {
              run_row_product(context, in, out, multiply);
            },
-           kernels::kGemmScratchBytes, true, true}};
+           kernels::kGemmScratchBytes, true, kPanelOperands}};
 }
 
 Tensor matmul(Tensor a, Tensor b) { return apply(Matmul{}, {std::move(a), std::move(b)}).at(0); }

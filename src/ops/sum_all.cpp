@@ -13,7 +13,7 @@ namespace {
 struct Term {
   static double of(double x) { return x; }
 };
-using Glue = ops::ScalarSum<Term, &kernels::Table::sum_row_f64>;
+using Glue = ops::ScalarSum<Term, &kernels::Table::sum_row_f64, &kernels::Table::sum_adjacent_rows_f64>;
 
 }  // namespace
 

@@ -13,7 +13,8 @@ namespace {
 struct Term {
   static double of(double x) { return x * x; }
 };
-using Glue = ops::ScalarSum<Term, &kernels::Table::sum_squares_row_f64>;
+using Glue = ops::ScalarSum<Term, &kernels::Table::sum_squares_row_f64,
+                            &kernels::Table::sum_squares_adjacent_rows_f64>;
 
 }  // namespace
 

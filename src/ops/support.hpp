@@ -7,6 +7,7 @@
 #include <wafer/graph/axes_rule.hpp>
 #include <wafer/graph/op.hpp>
 
+#include <algorithm>
 #include <string_view>
 #include <vector>
 
@@ -48,17 +49,22 @@ T* address(const Tile& tile, const std::array<Index, kMaxRank>& index) {
 }
 
 /// Calls f(index, row) for each row of the last dimension of an f32 tile, ascending; `row` points to adjacent
-/// elements, copied to `scratch` where they are not. The rank is at least 1.
+/// elements, copied to `scratch` where they are not, or where the row is in panels. The rank is at least 1.
 template <class F>
 void for_each_row(const Tile& tile, void* scratch, F&& f) {
   const int last = tile.rank - 1;
   const Index length = tile.extent[at(last)];
-  const Index stride = tile.stride[at(last)];
+  const Stride along = tile.stride_of(last);
+  const bool adjacent = length <= 1 || (along.next == 1 && along.plain());
   for_each_index(last, tile.extent, [&](const std::array<Index, kMaxRank>& index) {
     const float* row = address<float>(tile, index);
-    if (stride != 1 && length > 1) {
+    if (!adjacent) {
       float* const copy = static_cast<float*>(scratch);
-      for (Index i = 0; i < length; ++i) copy[i] = row[i * stride];
+      for (Index begin = 0; begin < length; begin += kPanel) {
+        const float* const panel = row + along.at(begin);
+        const Index end = std::min(length, begin + kPanel);
+        for (Index i = begin; i < end; ++i) copy[i] = panel[(i - begin) * along.next];
+      }
       row = copy;
     }
     f(index, row);

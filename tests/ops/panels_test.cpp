@@ -3,10 +3,13 @@
 // The products' kernels on tiles of matrices in panels.
 #include <wafer/core/range.hpp>
 #include <wafer/ops/matmul.hpp>
+#include <wafer/ops/sum_all.hpp>
+#include <wafer/ops/sum_squares.hpp>
 
 #include "../unit/kernels_fixture.hpp"
 
 #include <array>
+#include <optional>
 #include <vector>
 
 using namespace wafer;
@@ -125,7 +128,7 @@ void run(const T& op, bool reference, KernelTarget target, const std::vector<Til
   for (const Tile& tile : in)
     types.push_back({DType::f32, Shape(std::span<const Index>(tile.shape.data(), std::size_t(tile.rank)))});
   const Kernels kernels = op.kernels(types);
-  REQUIRE(kernels.at(0).takes_panels);
+  REQUIRE(kernels.at(0).takes_panels == 0b110);
   REQUIRE(kernels.at(0).runs_tail);
   kernels[0].run(&op, context, in, Tiles(&out, 1));
 }
@@ -245,6 +248,44 @@ WAFER_KERNEL_CASE("rows in several groups, which are not one distance apart, add
         INFO("C " << panelled << ", accumulate " << accumulate << ", reference " << reference);
         CHECK(same_bits(c.memory, expected.memory));
         if (!reference) CHECK(watch.good());
+      }
+    }
+  }
+}
+
+WAFER_KERNEL_CASE("sums to a scalar take the rows of a matrix in panels in order") {
+  if (!kernels::supports(kTarget)) WAFER_NOT_RUN("no " + std::string(name_of(kTarget)));
+  wafer_test::Random random(25);
+  const auto total_of = [](const auto& op, const Tile& tile, std::optional<double> start) {
+    const TensorType type{DType::f32, Shape{tile.shape[0], tile.shape[1]}};
+    const Kernel kernel = op.kernels({type}).at(0);
+    REQUIRE(kernel.takes_panels == 0b1);
+    Floats scratch(static_cast<std::size_t>(kernel.scratch_bytes) / sizeof(float));
+    Context context;
+    context.target = kTarget;
+    context.accumulate = start.has_value();
+    context.scratch = scratch.data();
+    double total = start.value_or(77);
+    Tile out;
+    out.data = &total;
+    out.dtype = DType::f64;
+    kernel.run(&op, context, Tiles(&tile, 1), Tiles(&out, 1));
+    return total;
+  };
+  for (const Index rows : {1, 31, 32, 33, 97}) {
+    for (const Index cols : {1, 16, 32, 65, 130}) {
+      for (const int panelled : {0, 1}) {
+        const Matrix x(rows, cols, panelled, random);
+        Matrix plain(rows, cols, -1, random);
+        for (Index i = 0; i < rows; ++i) {
+          for (Index j = 0; j < cols; ++j) plain(i, j) = x(i, j);
+        }
+        for (const std::optional<double> start : {std::optional<double>(), std::optional<double>(0.1)}) {
+          INFO(rows << " x " << cols << ", panels of dimension " << panelled);
+          CHECK(same_bits(total_of(SumSquares{}, x.tile(), start),
+                          total_of(SumSquares{}, plain.tile(), start)));
+          CHECK(same_bits(total_of(SumAll{}, x.tile(), start), total_of(SumAll{}, plain.tile(), start)));
+        }
       }
     }
   }

@@ -53,6 +53,32 @@ WAFER_KERNEL_CASE("Sums over a last axis have the bits of their definition") {
   }
 }
 
+WAFER_KERNEL_CASE("Sums of rows that lie side by side have the bits of their definition") {
+  WAFER_KERNEL_TABLE();
+  Random random(12);
+  for (const Index rows : {0, 1, 3, 7, 8, 9, 31, 32}) {
+    for (const Index n : {0, 1, 15, 16, 17, 63, 64, 65, 130, 300}) {
+      const Index stride = rows + n % 3;
+      const Floats x = random.floats(std::max<Index>(1, n * stride), -100, 100);
+      const auto expected = [&](auto term) {
+        std::vector<double> sums;
+        for (Index i = 0; i < rows; ++i) {
+          Floats row;
+          for (Index j = 0; j < n; ++j) row.push_back(x[static_cast<std::size_t>(i + j * stride)]);
+          sums.push_back(sum_by_definition(widened(row, term), 0.0));
+        }
+        return sums;
+      };
+      INFO(rows << " rows of " << n);
+      std::vector<double> actual(static_cast<std::size_t>(rows), 77);
+      table.sum_adjacent_rows_f64(rows, n, x.data(), stride, actual.data());
+      CHECK(same_bits(actual, expected([](double v) { return v; })));
+      table.sum_squares_adjacent_rows_f64(rows, n, x.data(), stride, actual.data());
+      CHECK(same_bits(actual, expected([](double v) { return v * v; })));
+    }
+  }
+}
+
 WAFER_KERNEL_CASE("A sum over a last axis may be cut at multiples of 64") {
   WAFER_KERNEL_TABLE();
   Random random(8);

@@ -35,9 +35,8 @@ struct Options {
   /// where that is faster. A session may run with any other number.
   Index threads = 0;
   /// Whether weights of a host may be stored in panels, as products read them (see `Plan::dump("layout")`),
-  /// in up to a quarter more memory where there is so much. They are not where a sum over them or their
-  /// gradient is taken, as `clip_norm` does. Results do not depend on it, nor does what a session gets, sets
-  /// and saves.
+  /// in up to a quarter more memory where there is so much. Results do not depend on it, nor does what a
+  /// session gets, sets and saves.
   bool panels = true;
 };
 

@@ -29,7 +29,7 @@ struct Layout {
     return std::any_of(panelled.begin(), panelled.end(), [](std::int8_t dim) { return dim >= 0; });
   }
   /// The factor of an op that is in panels in some of its operands, -1 for none.
-  int panel_factor(const StepFactors& factors, const Communication& communication, const Step& step,
+  int panel_factor(const Step& step, const StepFactors& factors, const Communication& communication,
                    std::size_t program, std::uint32_t op) const;
   /// Throws InternalError where a buffer in panels is no matrix that may be, and where an op or a tail meets
   /// panels that its kernel does not take, and that its tiles cannot be cut into.

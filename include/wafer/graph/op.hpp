@@ -36,8 +36,9 @@ struct Kernel {
   Run* run = nullptr;
   Index scratch_bytes = 0;  ///< that `Context::scratch` must hold, for each worker
   bool runs_tail = false;   ///< calls `Context::tail`, where one is set, for each piece of its result
-  /// Of products: takes a second matrix, or a result, that is stored in panels (Tile::panelled), not both.
-  bool takes_panels = false;
+  /// Operands (bit k: the k-th of inputs, then results) that may be stored in panels (Tile::panelled), one at
+  /// a time.
+  std::uint32_t takes_panels = 0;
 };
 /// Best first; the plain reference `run` follows by itself.
 using Kernels = std::vector<Kernel>;
@@ -193,6 +194,11 @@ class OpHandle {
   Alias alias(const Types& in) const { return model_->alias ? model_->alias(op_.get(), in) : Alias{}; }
   Kernels kernels(const Types& in) const {
     return model_->kernels ? model_->kernels(op_.get(), in) : Kernels{};
+  }
+  /// What a step runs: the best kernel, or where there is none the plain reference.
+  Kernel best_kernel(const Types& in) const {
+    const Kernels compiled = kernels(in);
+    return compiled.empty() ? Kernel{model_->run} : compiled.front();
   }
   /// From the op, or from its axes rule: one operation for each point of the product of all factors (two
   /// where one is reduced), and each operand moved once.

@@ -59,7 +59,7 @@ double seconds_of(const Product& p, Index threads) {
 
 int main(int argc, char** argv) {
   try {
-    const Index threads = argc > 1 ? std::stol(argv[1]) : 1;
+    const Index threads = argc > 1 ? count_of(argv[1], "threads") : 1;
     for (const Product& p : kProducts) {
       const double flops = 2.0 * static_cast<double>(p.m * p.n * p.k);
       std::printf("gemm_wafer_%s_%lldx%lldx%lld_t%lld GFLOPs %.6g\n", p.layout, static_cast<long long>(p.m),

@@ -65,7 +65,7 @@ double measured(const Network& network, const Executable& executable, Index thre
 
 int main(int argc, char** argv) {
   try {
-    const int count = argc > 1 ? std::stoi(argv[1]) : 5;
+    const int count = argc > 1 ? static_cast<int>(count_of(argv[1], "rounds")) : 5;
     const Network networks[] = {{"mlp", {784, 512, 512, 10}, 128}, {"mlps", {64, 32, 10}, 32}};
     std::map<std::string, std::vector<double>> errors;
     for (int round = 0; round < count; ++round) {

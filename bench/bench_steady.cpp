@@ -269,7 +269,9 @@ void first_step(int fd) {
 int main(int argc, char** argv) {
   try {
     const std::string mode = argc > 1 ? argv[1] : "";
-    const auto number = [&](double otherwise) { return argc > 2 ? std::stod(argv[2]) : otherwise; };
+    const auto number = [&](double otherwise) {
+      return argc > 2 ? number_of(argv[2], "rounds, seconds or steps", 1) : otherwise;
+    };
     if (mode == "pair") return pair(static_cast<int>(number(5))), 0;
     if (mode == "busy") return busy(number(10)), 0;
     if (mode == "crowd") return crowd(number(8)), 0;

@@ -1,10 +1,10 @@
 // SPDX-FileCopyrightText: The wafer authors
 // SPDX-License-Identifier: Apache-2.0
 // Time of a training step.
-// usage: bench_train mlp|mlps|tall|wide sgd|adam|adamw THREADS SECONDS [mesh R C] [micro N] [clip] [plain]
+// usage: bench_train NETWORK sgd|adam|adamw THREADS SECONDS [mesh R C] [micro N] [clip] [plain]
 // [profile]
 //   mlp   784-512-512-10, batch 128;  mlps  64-32-10, batch 32: ReLU, softmax cross-entropy
-//   tall  mlp with a batch of 4096;   wide  784-2048-2048-10, batch 512
+//   tall  mlp with a batch of 4096;   wide  784-2048-2048-10, batch 512;   784-128-10/60  as it says
 //   sgd   rate 0.01, momentum 0.9;  adam  AdamW, rate 1e-3, no decay;  adamw  rate 3e-4, decay 0.1
 // `micro N`: the batch in N parts; `clip`: the gradient's norm is at most 1; `plain`: weights are stored
 // row-major. prints `train_wafer_<network>_<optimizer>_t<threads> <metric> V` for step_ms, items/s, GFLOPs,
@@ -57,7 +57,14 @@ Network network_named(const std::string& name) {
   if (name == "mlps") return {{64, 32, 10}, 32, 200};
   if (name == "tall") return {{784, 512, 512, 10}, 4096, 1};
   if (name == "wide") return {{784, 2048, 2048, 10}, 512, 1};
-  throw std::invalid_argument("expected mlp, mlps, tall or wide, got " + name);
+  const std::size_t slash = name.find('/');
+  if (slash == std::string::npos || name.find('-') > slash)
+    throw std::invalid_argument("expected mlp, mlps, tall, wide, or such as 784-128-10/60, got " + name);
+  Network network{{}, count_of(name.substr(slash + 1), "batch"), 1};
+  std::istringstream widths(name.substr(0, slash));
+  for (std::string width; std::getline(widths, width, '-');)
+    network.widths.push_back(count_of(width, "width"));
+  return network;
 }
 
 Optimizer optimizer_named(const std::string& name) {
@@ -77,7 +84,8 @@ struct Arguments {
 };
 
 constexpr const char* kUsage =
-    "mlp|mlps|tall|wide sgd|adam|adamw THREADS SECONDS [mesh R C] [micro N] [clip] [plain] [profile]";
+    "mlp|mlps|tall|wide|WIDTH-WIDTH.../BATCH sgd|adam|adamw THREADS SECONDS [mesh R C] [micro N] [clip] "
+    "[plain] [profile]";
 
 Session session_of(const Network& network, const Arguments& a) {
   Graph g;
@@ -150,15 +158,15 @@ Arguments parse(std::span<char*> words) {
   if (words.size() < 5) fail();
   a.network = words[1];
   a.optimizer = words[2];
-  a.threads = std::stol(words[3]);
-  a.seconds = std::stod(words[4]);
+  a.threads = count_of(words[3], "threads");
+  a.seconds = number_of(words[4], "seconds", 0);
   for (std::size_t k = 5; k < words.size(); ++k) {
     const std::string word = words[k];
     if (word == "mesh" && k + 2 < words.size()) {
-      a.fabric = Fabric::mesh(std::stol(words[k + 1]), std::stol(words[k + 2]));
+      a.fabric = Fabric::mesh(count_of(words[k + 1], "rows"), count_of(words[k + 2], "columns"));
       k += 2;
     } else if (word == "micro" && k + 1 < words.size()) {
-      a.micro_batches = std::stol(words[++k]);
+      a.micro_batches = count_of(words[++k], "micro-batches");
     } else if (word == "clip") {
       a.clip = true;
     } else if (word == "plain") {

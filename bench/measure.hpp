@@ -4,8 +4,10 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdint>
 #include <filesystem>
 #include <fstream>
+#include <sstream>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -15,6 +17,23 @@
 /// Seconds of the monotonic clock.
 inline double now() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+/// The number that a word of the command line is; throws where it is none, or not at least `least`.
+inline double number_of(const std::string& word, const std::string& what, double least) {
+  std::istringstream text(word);
+  double number = 0;
+  if (text >> number && text.eof() && number >= least) return number;
+  throw std::invalid_argument(what + ": expected a number of at least " + std::to_string(least) + ", got '" +
+                              word + "'");
+}
+/// The same for whole numbers.
+inline std::int64_t count_of(const std::string& word, const std::string& what, std::int64_t least = 1) {
+  std::istringstream text(word);
+  std::int64_t number = 0;
+  if (text >> number && text.eof() && number >= least) return number;
+  throw std::invalid_argument(what + ": expected a whole number of at least " + std::to_string(least) +
+                              ", got '" + word + "'");
 }
 
 /// The middle one, the upper of two.

@@ -104,8 +104,8 @@ void tile_for(Stages& s, const Fabric& fabric, Index workers, KernelTarget targe
   s.partition.choices.workers = workers;
   s.tiling = tile_step(s.step, s.factors, s.partition, s.communication, s.fusion, s.layout, s.memory, fabric);
   if (!fabric.shared_memory) return;
-  s.seconds =
-      host_seconds(s.step, s.factors, s.partition, s.communication, s.schedule, s.tiling, fabric, target);
+  s.seconds = host_seconds(s.step, s.factors, s.partition, s.communication, s.schedule, s.tiling, s.memory,
+                           fabric, target);
 }
 
 Executable finish(std::shared_ptr<Stages> s, const Fabric& fabric, const Options& options) {
@@ -138,6 +138,35 @@ std::vector<Choices> by_time(Stages& s, const Fabric& fabric, std::vector<Choice
   std::vector<Choices> out;
   for (const auto& [seconds, c] : order) out.push_back(proposed[c]);
   return out;
+}
+
+// On a host, plans as many micro-batches as make the step fastest by its model of time: parts of a tall batch
+// stay in its caches from one op to the next. The plan for one is there already. Further parts gain nothing
+// once all fits, or where weights that each part walks again take what is gained.
+void choose_micro_batches(Stages& s, const Fabric& fabric, const Choices& whole, const MemoryLimits& limits,
+                          const Options& options) {
+  const KernelTarget target = chosen_target(options.kernel_target);
+  Choices fastest = whole;
+  const auto time_of = [&](const Choices& choices) {
+    tile_for(s, fabric, choices.workers, target);
+    return total(s.seconds);
+  };
+  const auto is_far = [&] {
+    return total(far_seconds(s.step, s.factors, s.communication, s.schedule, s.memory, fabric)) > 0;
+  };
+  double least = is_far() ? time_of(whole) : 0;
+  for (const Index micro_batches : further_micro_batches(s.step)) {
+    if (!is_far()) break;
+    Choices parts = whole;
+    parts.micro_batches = micro_batches;
+    plan_with_memory(s, fabric, parts, limits, options.panels);
+    const double seconds = time_of(parts);
+    if (!s.memory.fits(limits) || seconds >= least) break;
+    least = seconds;
+    fastest = parts;
+  }
+  if (s.partition.choices.micro_batches != fastest.micro_batches)
+    plan_with_memory(s, fabric, fastest, limits, options.panels);
 }
 
 // `closest` is what comes next to the limits, of some plans.
@@ -185,7 +214,11 @@ Executable compile(std::span<const NamedRequest> requests, const Fabric& fabric,
     }
     return s->memory.fits(limits);
   };
-  if (fits(next.front())) return finish(std::move(s), fabric, options);
+  if (fits(next.front())) {
+    if (fabric.shared_memory && options.micro_batches == 0)
+      choose_micro_batches(*s, fabric, next.front(), limits, options);
+    return finish(std::move(s), fabric, options);
+  }
   next.erase(next.begin());
   if (options.micro_batches == 0) {  // more of them take more time, so they are asked for only now
     for (const Index micro_batches : further_micro_batches(s->step)) {

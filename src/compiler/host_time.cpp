@@ -3,6 +3,8 @@
 #include <wafer/compiler/host_time.hpp>
 
 #include <algorithm>
+#include <map>
+#include <utility>
 
 namespace wafer::inline v0 {
 
@@ -20,6 +22,78 @@ Index lanes_of(KernelTarget target) {
     case KernelTarget::neon: return 4;
     default: return 1;
   }
+}
+
+/// Whether an op sums products: more operations than bytes.
+bool is_product(const StepFactors& factors, std::size_t program, std::uint32_t op, const Cost& cost) {
+  const auto of = factors.programs[program].of(op);
+  return cost.flops > cost.bytes && std::any_of(of.begin(), of.end(), [](const OpFactor& factor) {
+           return factor.kind == FactorKind::reduced;
+         });
+}
+
+Cost cost_of(const Step& step, std::size_t program, std::uint32_t op) {
+  const Node& node = step.graph->nodes[step.programs[program].order[op]];
+  return node.op.cost(step.graph->input_types(node), step.graph->result_types(node));
+}
+
+/// Where a buffer lies: whether it outlives the step, and its offset.
+using Location = std::pair<bool, Index>;
+
+/// Whether a buffer holds all of the batch, of which a micro-batch walks its part: data of a step do.
+bool holds_all_parts(const Step& step, const Program& program, const Buffer& buffer) {
+  const Value& value = step.graph->values[buffer.value];
+  const auto dims = static_cast<std::ptrdiff_t>(value.type.shape.rank());
+  const bool has_batch = program.batch_axis >= 0 &&
+                         std::count(value.axes.begin(), value.axes.begin() + dims, program.batch_axis) > 0;
+  return has_batch && !buffer.micro;
+}
+
+/// The memory that an action of a product walks in one of `runs`: the operands of the product, and what its
+/// tails make of it in their stead. Optimizer state passes by once in a step.
+std::map<Location, Index> walked_by(const Step& step, const ScheduledAction& action, Index runs,
+                                    std::size_t program, const Communication& communication,
+                                    const MemoryPlan& memory) {
+  std::map<Location, Index> bytes;
+  const ProgramCommunication& ops = communication.programs[program];
+  for (std::uint32_t op : action.ops()) {
+    for (std::uint32_t k = ops.first_operand[op]; k < ops.first_operand[op + 1]; ++k) {
+      const BufferId b = ops.operands[k];
+      const MemoryPlan::Slot& slot = memory.slots[b];
+      const bool persistent = communication.buffers[b].program == kNone;
+      if (slot.in_tile || (persistent && op != action.index)) continue;
+      Index& most = bytes[{persistent, slot.offset}];
+      const bool whole = holds_all_parts(step, step.programs[program], communication.buffers[b]);
+      most = std::max(most, whole ? slot.bytes / runs : slot.bytes);
+    }
+  }
+  return bytes;
+}
+
+/// What all products of a step walk.
+struct Walk {
+  double bytes = 0;   ///< over all runs
+  double memory = 0;  ///< bytes in which they lie
+};
+
+Walk walk_of(const Step& step, const StepFactors& factors, std::size_t program,
+             const Communication& communication, const ProgramSchedule& schedule, const MemoryPlan& memory) {
+  Walk walk;
+  std::map<Location, Index> lying;
+  for (std::uint32_t a = 0; a < schedule.actions.size(); ++a) {
+    const ScheduledAction& action = schedule.actions[a];
+    if (action.kind == ActionKind::transfer) continue;
+    if (!is_product(factors, program, action.index, cost_of(step, program, action.index))) continue;
+    const bool body = schedule.region_of(a) == Region::body;
+    const Index runs = body ? schedule.micro_batches : 1;
+    for (const auto& [location, bytes] : walked_by(step, action, runs, program, communication, memory)) {
+      walk.bytes += static_cast<double>(runs) * static_cast<double>(bytes);
+      Index& most = lying[location];
+      most = std::max(most, bytes);
+    }
+  }
+  for (const auto& [location, bytes] : lying) walk.memory += static_cast<double>(bytes);
+  return walk;
 }
 
 class HostTime {
@@ -43,7 +117,7 @@ class HostTime {
       const bool body = schedule.region_of(a) == Region::body;
       const double repeats = body ? static_cast<double>(schedule.micro_batches) : 1;
       const auto tiles = static_cast<double>(tilings[action.index].tiles());
-      const double tile = work(program, action) / (tiles * repeats) +
+      const double tile = work(program, action, repeats) / (tiles * repeats) +
                           fabric_.setup * static_cast<double>(1 + action.tails.size());
       seconds += repeats * on_workers(tile, tiles);
     }
@@ -70,15 +144,14 @@ class HostTime {
     return bytes <= static_cast<double>(fabric_.fast_memory) ? fabric_.fast_rate : fabric_.memory_rate;
   }
 
-  double work(std::size_t program, const ScheduledAction& action) const {
+  double work(std::size_t program, const ScheduledAction& action, double repeats) const {
     double seconds = 0;
     std::vector<ValueId> grouped;
     for (std::uint32_t op : action.ops()) {
       const Node& node = graph_.nodes[step_.programs[program].order[op]];
-      const Types in = graph_.input_types(node), out = graph_.result_types(node);
-      const Cost cost = node.op.cost(in, out);
-      if (is_product(program, op, cost)) {
-        seconds += cost.flops * padding(out[0].shape) / fabric_.flops;
+      const Cost cost = cost_of(step_, program, op);
+      if (is_product(factors_, program, op, cost)) {
+        seconds += cost.flops * padding(graph_.values[node.first_value].type.shape) / fabric_.flops;
       } else {
         // What a tail reads of its head is in cache.
         double bytes = cost.bytes;
@@ -86,19 +159,12 @@ class HostTime {
           if (std::find(grouped.begin(), grouped.end(), value) != grouped.end())
             bytes -= static_cast<double>(bytes_of(graph_.values[value].type));
         }
-        seconds += std::max(bytes / rate(cost.bytes), cost.flops / (kOtherArithmetic * fabric_.flops));
+        seconds +=
+            std::max(bytes / rate(cost.bytes / repeats), cost.flops / (kOtherArithmetic * fabric_.flops));
       }
       for (std::uint32_t r = 0; r < node.values; ++r) grouped.push_back(node.first_value + r);
     }
     return seconds;
-  }
-
-  // Sums of products: more operations than bytes.
-  bool is_product(std::size_t program, std::uint32_t op, const Cost& cost) const {
-    const auto of = factors_.programs[program].of(op);
-    return cost.flops > cost.bytes && std::any_of(of.begin(), of.end(), [](const OpFactor& factor) {
-             return factor.kind == FactorKind::reduced;
-           });
   }
 
   double padding(const Shape& result) const {
@@ -120,11 +186,24 @@ class HostTime {
 
 std::vector<double> host_seconds(const Step& step, const StepFactors& factors, const Partition& partition,
                                  const Communication& communication, const StepSchedule& schedule,
-                                 const Tiling& tiling, const Fabric& fabric, KernelTarget target) {
+                                 const Tiling& tiling, const MemoryPlan& memory, const Fabric& fabric,
+                                 KernelTarget target) {
   const HostTime time(step, factors, communication, fabric, partition.choices.workers, lanes_of(target));
-  std::vector<double> out;
+  std::vector<double> out = far_seconds(step, factors, communication, schedule, memory, fabric);
   for (std::size_t i = 0; i < step.programs.size(); ++i)
-    out.push_back(time.of(i, schedule.programs[i], tiling.programs[i]));
+    out[i] += time.of(i, schedule.programs[i], tiling.programs[i]);
+  return out;
+}
+
+std::vector<double> far_seconds(const Step& step, const StepFactors& factors,
+                                const Communication& communication, const StepSchedule& schedule,
+                                const MemoryPlan& memory, const Fabric& fabric) {
+  std::vector<double> out;
+  for (std::size_t i = 0; i < step.programs.size(); ++i) {
+    const Walk walk = walk_of(step, factors, i, communication, schedule.programs[i], memory);
+    const double beyond = walk.memory - static_cast<double>(fabric.cache);
+    out.push_back(beyond > 0 ? walk.bytes * (beyond / walk.memory) / fabric.far_rate : 0);
+  }
   return out;
 }
 

@@ -41,9 +41,11 @@ void Fabric::check() const {
     throw UserError("mesh: expected positive sizes of SRAM and DRAM, got " + std::to_string(sram) + " and " +
                     std::to_string(dram) + " bytes");
   }
-  if (fast_memory < 1)
-    throw UserError("fabric: expected fast_memory >= 1 byte, got " + std::to_string(fast_memory));
-  for (const double rate : {flops, memory_rate, link_rate, fast_rate}) {
+  if (fast_memory < 1 || cache < 1) {
+    throw UserError("fabric: expected fast_memory and cache of at least 1 byte, got " +
+                    std::to_string(fast_memory) + " and " + std::to_string(cache));
+  }
+  for (const double rate : {flops, memory_rate, link_rate, fast_rate, far_rate}) {
     if (!(rate >= kSlowest && rate <= kFastest))
       throw UserError("fabric: expected rates from 1 to 1e30 a second, got " + std::to_string(rate));
   }

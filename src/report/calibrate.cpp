@@ -19,7 +19,6 @@ namespace wafer::inline v0 {
 
 namespace {
 
-constexpr int kRounds = 15;
 constexpr double kSecondsOfRound = 2e-3;
 
 double now() {
@@ -27,7 +26,7 @@ double now() {
 }
 
 /// Median seconds of a step without inputs.
-double seconds_of_step(const Executable& executable, Index threads) {
+double seconds_of_step(const Executable& executable, Index threads, int rounds = 15) {
   Session session{executable, {.threads = threads}};
   const StepHandle step = session.bind_step("");
   const auto repeat = [&](int times) {
@@ -38,10 +37,10 @@ double seconds_of_step(const Executable& executable, Index threads) {
   repeat(2);
   const double once = repeat(1);
   const int times = static_cast<int>(std::clamp(kSecondsOfRound / once, 1.0, 1e4));
-  std::vector<double> rounds;
-  for (int round = 0; round < kRounds; ++round) rounds.push_back(repeat(times) / times);
-  std::nth_element(rounds.begin(), rounds.begin() + kRounds / 2, rounds.end());
-  return rounds[kRounds / 2];
+  std::vector<double> seconds;
+  for (int round = 0; round < rounds; ++round) seconds.push_back(repeat(times) / times);
+  std::nth_element(seconds.begin(), seconds.begin() + rounds / 2, seconds.end());
+  return seconds[static_cast<std::size_t>(rounds / 2)];
 }
 
 class Calibration {
@@ -57,6 +56,7 @@ class Calibration {
     fabric.setup = setup();
     fabric.fast_rate = rate(128, fabric.setup);     // three matrices of 64 KiB
     fabric.memory_rate = rate(1024, fabric.setup);  // of 4 MiB
+    fabric.far_rate = far_rate();
     if (available_cpus() > 1) fabric.hop = hop();
     fabric.measured = true;
     fabric.check();
@@ -104,6 +104,16 @@ class Calibration {
     const double bytes = 3.0 * sizeof(float) * static_cast<double>(width * width);
     const double seconds = step_of(x) / kOps;
     return bytes / std::max(seconds - setup, seconds / 10);
+  }
+
+  /// Bytes a second of a sum of matrices that are together larger than most caches.
+  double far_rate() const {
+    constexpr Index kWidth = 2560;
+    Graph g;
+    const Tensor x = parameter(g, "x", {kWidth, kWidth}, Init::constant(1));
+    const Tensor y = parameter(g, "y", {kWidth, kWidth}, Init::constant(1));
+    const double seconds = seconds_of_step(compile(fetch("y", x + y), host_, options_), 1, 5);
+    return 3.0 * sizeof(float) * kWidth * kWidth / seconds;
   }
 
   /// What an op waits for one on another thread.

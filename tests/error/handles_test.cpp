@@ -113,6 +113,8 @@ TEST_CASE("a fabric that cannot be") {
   refuse([](Fabric& f) { f.shared_memory = true; }, "one block on a host");
   refuse([](Fabric& f) { f.sram = 0; }, "SRAM");
   refuse([](Fabric& f) { f.fast_memory = 0; }, "fast_memory");
+  refuse([](Fabric& f) { f.cache = 0; }, "cache");
+  refuse([](Fabric& f) { f.far_rate = 0; }, "rates");
   refuse([](Fabric& f) { f.flops = std::numeric_limits<double>::quiet_NaN(); }, "rates");
   refuse([](Fabric& f) { f.link_rate = 0; }, "rates");
   refuse([](Fabric& f) { f.hop = -1; }, "times");

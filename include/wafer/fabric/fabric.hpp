@@ -36,6 +36,8 @@ struct Fabric {
   double hop = 1e-7;            ///< seconds for a message to cross a block
   double setup = 2e-7;          ///< seconds to start an op
   double fast_rate = 1e11;      ///< bytes a second within the fast memory
+  Index cache = 8_MiB;          ///< bytes that all cores of a host together keep near, a budget only
+  double far_rate = 2e10;       ///< bytes a second of all cores together, from beyond the cache
   bool measured = false;        ///< rates and times are of this machine; see calibrate
 
   Index blocks() const { return rows * columns; }

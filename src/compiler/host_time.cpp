@@ -24,12 +24,15 @@ Index lanes_of(KernelTarget target) {
   }
 }
 
+bool sums(const StepFactors& factors, std::size_t program, std::uint32_t op) {
+  const auto of = factors.programs[program].of(op);
+  return std::any_of(of.begin(), of.end(),
+                     [](const OpFactor& factor) { return factor.kind == FactorKind::reduced; });
+}
+
 /// Whether an op sums products: more operations than bytes.
 bool is_product(const StepFactors& factors, std::size_t program, std::uint32_t op, const Cost& cost) {
-  const auto of = factors.programs[program].of(op);
-  return cost.flops > cost.bytes && std::any_of(of.begin(), of.end(), [](const OpFactor& factor) {
-           return factor.kind == FactorKind::reduced;
-         });
+  return cost.flops > cost.bytes && sums(factors, program, op);
 }
 
 Cost cost_of(const Step& step, std::size_t program, std::uint32_t op) {
@@ -83,6 +86,7 @@ Walk walk_of(const Step& step, const StepFactors& factors, std::size_t program,
   for (std::uint32_t a = 0; a < schedule.actions.size(); ++a) {
     const ScheduledAction& action = schedule.actions[a];
     if (action.kind == ActionKind::transfer) continue;
+    if (!sums(factors, program, action.index)) continue;  // (the cost is asked of few ops)
     if (!is_product(factors, program, action.index, cost_of(step, program, action.index))) continue;
     const bool body = schedule.region_of(a) == Region::body;
     const Index runs = body ? schedule.micro_batches : 1;

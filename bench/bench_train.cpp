@@ -1,13 +1,13 @@
 // SPDX-FileCopyrightText: The wafer authors
 // SPDX-License-Identifier: Apache-2.0
 // Time of a training step.
-// usage: bench_train NETWORK sgd|adam|adamw THREADS SECONDS [mesh R C] [micro N] [clip] [plain]
-// [profile]
+// usage: bench_train NETWORK sgd|adam|adamw THREADS SECONDS [mesh R C] [micro N] [clip] [plain] [profile]
 //   mlp   784-512-512-10, batch 128;  mlps  64-32-10, batch 32: ReLU, softmax cross-entropy
 //   tall  mlp with a batch of 4096;   wide  784-2048-2048-10, batch 512;   784-128-10/60  as it says
 //   sgd   rate 0.01, momentum 0.9;  adam  AdamW, rate 1e-3, no decay;  adamw  rate 3e-4, decay 0.1
 // `micro N`: the batch in N parts; `clip`: the gradient's norm is at most 1; `plain`: weights are stored
-// row-major. prints `train_wafer_<network>_<optimizer>_t<threads> <metric> V` for step_ms, items/s, GFLOPs,
+// row-major.
+// prints `train_wafer_<network>_<optimizer>_t<threads> <metric> V` for step_ms, items/s, GFLOPs,
 // peak_rss_MiB and first_step_s (from the start of the process to the end of its first step); with `profile`,
 // then a line for each action of the plan: microseconds a step in it and waiting for it, summed over the
 // workers, and its GFLOP/s and GB/s a worker.

@@ -146,7 +146,6 @@ std::vector<Choices> by_time(Stages& s, const Fabric& fabric, std::vector<Choice
 void choose_micro_batches(Stages& s, const Fabric& fabric, const Choices& whole, const MemoryLimits& limits,
                           const Options& options) {
   const KernelTarget target = chosen_target(options.kernel_target);
-  Choices fastest = whole;
   const auto time_of = [&](const Choices& choices) {
     tile_for(s, fabric, choices.workers, target);
     return total(s.seconds);
@@ -154,9 +153,10 @@ void choose_micro_batches(Stages& s, const Fabric& fabric, const Choices& whole,
   const auto is_far = [&] {
     return total(far_seconds(s.step, s.factors, s.communication, s.schedule, s.memory, fabric)) > 0;
   };
-  double least = is_far() ? time_of(whole) : 0;
+  if (!is_far()) return;
+  Choices fastest = whole;
+  double least = time_of(whole);
   for (const Index micro_batches : further_micro_batches(s.step)) {
-    if (!is_far()) break;
     Choices parts = whole;
     parts.micro_batches = micro_batches;
     plan_with_memory(s, fabric, parts, limits, options.panels);
@@ -164,6 +164,7 @@ void choose_micro_batches(Stages& s, const Fabric& fabric, const Choices& whole,
     if (!s.memory.fits(limits) || seconds >= least) break;
     least = seconds;
     fastest = parts;
+    if (!is_far()) break;
   }
   if (s.partition.choices.micro_batches != fastest.micro_batches)
     plan_with_memory(s, fabric, fastest, limits, options.panels);
@@ -220,7 +221,7 @@ Executable compile(std::span<const NamedRequest> requests, const Fabric& fabric,
     return finish(std::move(s), fabric, options);
   }
   next.erase(next.begin());
-  if (options.micro_batches == 0) {  // more of them take more time, so they are asked for only now
+  if (options.micro_batches == 0) {  // one does not fit, and more need less memory
     for (const Index micro_batches : further_micro_batches(s->step)) {
       const std::vector<Choices> more = proposed(micro_batches);
       next.insert(next.end(), more.begin(), more.end());

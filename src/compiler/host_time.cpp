@@ -24,6 +24,7 @@ Index lanes_of(KernelTarget target) {
   }
 }
 
+/// Whether an op adds up over a factor.
 bool sums(const StepFactors& factors, std::size_t program, std::uint32_t op) {
   const auto of = factors.programs[program].of(op);
   return std::any_of(of.begin(), of.end(),

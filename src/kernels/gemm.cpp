@@ -12,6 +12,7 @@
 
 #include <algorithm>
 #include <array>
+#include <limits>
 #include <utility>
 
 // Rows of A are taken in blocks, and B is cut into panels two vectors wide and at most kDepth deep. A panel
@@ -32,10 +33,14 @@ constexpr Index kTileRows = 6;
 constexpr Index kTileRows = 4;
 #endif
 constexpr Index kPanelColumns = 2 * kLanes;
-constexpr Index kDepth = 264;  // a panel of AVX-512 is 33 KiB, of AVX2 17 KiB: most of it stays in L1
+// Whether rows of A are copied into tiles wherever that pays, and read from there by a loop that is unrolled.
+// A step takes AVX2 six cycles: additions around it count, and so do lines of rows that lie far apart.
+constexpr bool kCopiesRows = HWY_TARGET == HWY_AVX2;
+constexpr Index kDepth = kCopiesRows ? 416 : 264;  // a panel is 26 or 33 KiB: most of it stays in L1
 // Rows of A that pass over all panels before the next ones do: kRows x kDepth of it stay in L2.
-constexpr Index kRows = 384;
-static_assert((kPanelColumns + kRows) * kDepth * Index{sizeof(float)} <= kGemmScratchBytes);
+constexpr Index kRows = kCopiesRows ? 240 : 384;
+static_assert(!kCopiesRows || kTileRows <= 8, "what pack_row_tiles can do");
+static_assert(((kPanelColumns + kRows) * kDepth + kLanes) * Index{sizeof(float)} <= kGemmScratchBytes);
 
 // With fewer row tiles than this, copying a panel costs more than reading B at its own stride.
 constexpr Index kTilesWorthPacking = 4;
@@ -70,8 +75,8 @@ constexpr Index kAhead = 24;
 /// reads at its own stride in B, to where the other tiles find it.
 enum class Beside { nothing, fetch, pack };
 
-/// C[kRows, (kVectors−1)·kLanes + last_columns] (+)= A · panel.
-template <int kRows, int kVectors, Beside kBeside>
+/// C[kRows, (kVectors−1)·kLanes + last_columns] (+)= A · panel. `kInTiles`: A is a tile of pack_row_tiles.
+template <int kRows, int kVectors, Beside kBeside, bool kInTiles>
 HWY_NOINLINE void multiply_tile(Index depth, const float* a, Index a_row, Index a_col, const float* panel,
                                 Index panel_row, float* c, Index c_row, Index last_columns, bool accumulate,
                                 const Lines& lines, float* packed) {
@@ -95,33 +100,52 @@ HWY_NOINLINE void multiply_tile(Index depth, const float* a, Index a_row, Index 
   const float* a3 = kRows > 3 ? a + 3 * a_row : a;
   const float* a6 = kRows > 6 ? a + 6 * a_row : a;
   const float* a9 = kRows > 9 ? a + 9 * a_row : a;
-  for (Index p = 0; p < depth; ++p) {
-    const Vector b_first = hn::LoadU(kFloats, panel);
-    const Vector b_last = hn::LoadU(kFloats, panel + kLast);
-    if constexpr (kBeside == Beside::fetch) {  // one a step, so that none waits for another
-      if (p < lines.count) __builtin_prefetch(lines.at[static_cast<size_t>(p)], 1);
-    }
-    if constexpr (kBeside == Beside::pack) {
-      hn::Store(b_first, kFloats, packed);
-      hn::Store(b_last, kFloats, packed + kLast);
-      packed += kVectors * kLanes;
-      __builtin_prefetch(panel + kAhead * panel_row);
-      if constexpr (kVectors == 2) __builtin_prefetch(panel + kAhead * panel_row + kLanes);
-    }
-    asm("" : "+r"(a0), "+r"(a3), "+r"(a6), "+r"(a9));  // else GCC 12 keeps the four in one vector register
-#define WAFER_STEP(i)                                                         \
+#define WAFER_STEP_OF_ROW(i)                                                  \
   if constexpr (i < kRows) {                                                  \
     const float* from = i < 3 ? a0 : i < 6 ? a3 : i < 9 ? a6 : a9;            \
-    const Vector x = broadcast(from + i % 3 * a_row);                         \
+    const Vector x = broadcast(kInTiles ? a + i : from + i % 3 * a_row);      \
     if constexpr (kVectors == 2) first##i = hn::MulAdd(x, b_first, first##i); \
     last##i = hn::MulAdd(x, b_last, last##i);                                 \
   }
-    WAFER_FOR_EACH_ROW(WAFER_STEP)
-    panel += panel_row;
-    a0 += a_col;
-    a3 += a_col;
-    a6 += a_col;
-    a9 += a_col;
+  // C += a column of A · a row of the panel. (A lambda would hold the accumulators in memory.)
+#define WAFER_STEP                                                                          \
+  {                                                                                         \
+    const Vector b_first = hn::LoadU(kFloats, panel);                                       \
+    const Vector b_last = hn::LoadU(kFloats, panel + kLast);                                \
+    if constexpr (kBeside == Beside::pack) {                                                \
+      hn::Store(b_first, kFloats, packed);                                                  \
+      hn::Store(b_last, kFloats, packed + kLast);                                           \
+      packed += kVectors * kLanes;                                                          \
+      __builtin_prefetch(panel + kAhead * panel_row);                                       \
+      if constexpr (kVectors == 2) __builtin_prefetch(panel + kAhead * panel_row + kLanes); \
+    }                                                                                       \
+    /* else GCC 12 keeps the four in one vector register */                                 \
+    if constexpr (!kInTiles) asm("" : "+r"(a0), "+r"(a3), "+r"(a6), "+r"(a9));              \
+    WAFER_FOR_EACH_ROW(WAFER_STEP_OF_ROW)                                                   \
+    panel += panel_row;                                                                     \
+    if constexpr (kInTiles) {                                                               \
+      a += kTileRows;                                                                       \
+    } else {                                                                                \
+      a0 += a_col;                                                                          \
+      a3 += a_col;                                                                          \
+      a6 += a_col;                                                                          \
+      a9 += a_col;                                                                          \
+    }                                                                                       \
+  }
+  constexpr Index kUnrolled = kInTiles ? 4 : 1;
+  for (Index group = 0; group < depth / kUnrolled; ++group) {
+    if constexpr (kBeside == Beside::fetch) {  // one at a time, so that none waits for another
+      if (group < lines.count) __builtin_prefetch(lines.at[static_cast<size_t>(group)], 1);
+    }
+    WAFER_STEP
+    if constexpr (kInTiles) {
+      WAFER_STEP
+      WAFER_STEP
+      WAFER_STEP
+    }
+  }
+  if constexpr (kInTiles) {
+    for (Index rest = depth % kUnrolled; rest > 0; --rest) WAFER_STEP
   }
 #define WAFER_STORE(i)                                             \
   if constexpr (i < kRows) {                                       \
@@ -137,19 +161,25 @@ HWY_NOINLINE void multiply_tile(Index depth, const float* a, Index a_row, Index 
   WAFER_FOR_EACH_ROW(WAFER_STORE)
 }
 
-using MultiplyTile = decltype(multiply_tile<1, 1, Beside::nothing>);
+using MultiplyTile = decltype(multiply_tile<1, 1, Beside::nothing, false>);
+using MultiplyTiles = std::array<std::array<MultiplyTile*, kTileRows>, 2>;
 
 /// The tiles of one and two vectors, by their number of rows less one.
-template <Beside kBeside, int... kRowsLessOne>
-constexpr std::array<std::array<MultiplyTile*, kTileRows>, 2> tiles_of(
-    std::integer_sequence<int, kRowsLessOne...>) {
-  return {
-      {{multiply_tile<kRowsLessOne + 1, 1, kBeside>...}, {multiply_tile<kRowsLessOne + 1, 2, kBeside>...}}};
+template <Beside kBeside, bool kInTiles, int... kRowsLessOne>
+constexpr MultiplyTiles tiles_of(std::integer_sequence<int, kRowsLessOne...>) {
+  return {{{multiply_tile<kRowsLessOne + 1, 1, kBeside, kInTiles>...},
+           {multiply_tile<kRowsLessOne + 1, 2, kBeside, kInTiles>...}}};
 }
-constexpr auto kAllRows = std::make_integer_sequence<int, kTileRows>();
-constexpr auto kPlainTiles = tiles_of<Beside::nothing>(kAllRows);
-constexpr auto kFetchingTiles = tiles_of<Beside::fetch>(kAllRows);
-constexpr auto kPackingTiles = tiles_of<Beside::pack>(kAllRows);
+
+/// By what they do beside their product.
+template <bool kInTiles>
+constexpr std::array<MultiplyTiles, 3> all_tiles() {
+  constexpr auto kAllRows = std::make_integer_sequence<int, kTileRows>();
+  return {tiles_of<Beside::nothing, kInTiles>(kAllRows), tiles_of<Beside::fetch, kInTiles>(kAllRows),
+          tiles_of<Beside::pack, kInTiles>(kAllRows)};
+}
+constexpr auto kTiles = all_tiles<false>();
+constexpr auto kTilesOfCopies = all_tiles<kCopiesRows>();
 
 /// A part of a matrix whose lines are to be fetched; strides are in bytes.
 void add_lines(const std::byte* from, Index rows, Index row_bytes, Index bytes, Lines& lines) {
@@ -216,8 +246,9 @@ void multiply_panel(Index m, Index depth, const Left& a, const PanelledMatrix& b
                 of.c_row * Index{sizeof(float)}, of.count * Index{sizeof(float)}, lines);
     }
     if (fetch_streams && !packs) add_streams(*of.tail, of.row + i, rows, of.col, of.count, lines);
-    const auto& tiles_beside = packs ? kPackingTiles : lines.count > 0 ? kFetchingTiles : kPlainTiles;
-    tiles_beside[static_cast<size_t>(vectors - 1)][static_cast<size_t>(rows - 1)](
+    const Beside beside = packs ? Beside::pack : lines.count > 0 ? Beside::fetch : Beside::nothing;
+    const auto& multiply = (a.tile_step > 0 ? kTilesOfCopies : kTiles)[static_cast<size_t>(beside)];
+    multiply[static_cast<size_t>(vectors - 1)][static_cast<size_t>(rows - 1)](
         depth, a.tile(tile, i), a.rows.row, a.rows.col, panel, panel_row, of.c + i * of.c_row, of.c_row,
         last_columns, of.accumulate, lines, scratch);
     if (packs) {
@@ -231,17 +262,20 @@ void multiply_panel(Index m, Index depth, const Left& a, const PanelledMatrix& b
 }
 
 /// With fewer panels than this, copying rows of A costs more than reading them where they are.
-constexpr Index kPanelsWorthCopying = 4;
+constexpr Index kPanelsWorthCopying = kCopiesRows ? 8 : 4;
 /// Elements of a row so far apart are copied: each step of a tile would touch another page.
 constexpr Index kFarApart = 1024;
 /// Rows that lie a multiple of this apart are copied: they would share a few places of the L1 cache.
 constexpr Index kColliding = 1024;
-/// A block of rows of C with more elements does not stay in L2 while A and B pass.
-constexpr Index kFarC = 64 * 1024;
+/// A block of rows of C with more elements does not stay in L2 while A and B pass. With AVX2 fetching it
+/// costs more than it saves.
+constexpr Index kFarC = kCopiesRows ? std::numeric_limits<Index>::max() : 64 * 1024;
 
 /// Rows of A where they are, or a copy of them that is read faster.
 Left reach_rows(const Matrix& a, Index m, Index depth, bool many_panels, float* copy) {
-  if (many_panels && a.row == 1 && a.col >= kFarApart) {
+  const bool into_tiles =
+      kCopiesRows ? m >= kTileRows && (a.row == 1 || a.col == 1) : a.row == 1 && a.col >= kFarApart;
+  if (many_panels && into_tiles) {
     pack_row_tiles(a, m, depth, kTileRows, copy);
     return {{copy, 1, kTileRows}, depth * kTileRows};
   }

@@ -99,9 +99,8 @@ HWY_NOINLINE inline void pack_panel(const PanelledMatrix& b, Index depth, Index 
 /// Piece `i` of `pieces` even ones of [0, n): where it begins.
 HWY_INLINE Index even(Index n, Index i, Index pieces) { return n * i / pieces; }
 
-/// Even tiles of at most `tile_rows` rows of A, whose columns are adjacent in memory: tile after tile, and in
-/// a tile the elements of one column of A after another.
-HWY_NOINLINE inline void pack_row_tiles(const Matrix& a, Index m, Index depth, Index tile_rows, float* to) {
+/// Columns of A are adjacent in memory.
+inline void pack_row_tiles_by_columns(const Matrix& a, Index m, Index depth, Index tile_rows, float* to) {
   constexpr Index kColumns = 16;  // so many are read to their end before the next: they lie on a page each
   const Index tiles = (m + tile_rows - 1) / tile_rows;
   for (Index begin = 0; begin < depth; begin += kColumns) {
@@ -114,6 +113,40 @@ HWY_NOINLINE inline void pack_row_tiles(const Matrix& a, Index m, Index depth, I
         copy_floats(a.at(i, p), rows, to + (tile * depth + p) * tile_rows);
       }
     }
+  }
+}
+
+/// Elements of a row of A are adjacent in memory, and a tile has no more rows than a vector of 8 lanes.
+inline void pack_row_tiles_by_rows(const Matrix& a, Index m, Index depth, Index tile_rows, float* to) {
+  using D = hn::CappedTag<float, 8>;
+  constexpr Index kAbreast = Index{hn::MaxLanes(D())};
+  const Index tiles = (m + tile_rows - 1) / tile_rows;
+  for (Index tile = 0; tile < tiles; ++tile) {
+    const Index first = even(m, tile, tiles), last = even(m, tile + 1, tiles) - 1;
+    std::array<const float*, size_t{kAbreast}> from;
+    for (Index i = 0; i < kAbreast; ++i) from[static_cast<size_t>(i)] = a.at(std::min(first + i, last), 0);
+    Index p = 0;
+    for (; p + 4 <= depth; p += 4, to += 4 * tile_rows) {
+      // What is stored beyond a column is where the next one will be.
+      const Blocks<D> blocks = load_blocks(D(), from.data(), p).transposed();
+      hn::StoreU(blocks.v0, D(), to);
+      hn::StoreU(blocks.v1, D(), to + tile_rows);
+      hn::StoreU(blocks.v2, D(), to + 2 * tile_rows);
+      hn::StoreU(blocks.v3, D(), to + 3 * tile_rows);
+    }
+    for (; p < depth; ++p, to += tile_rows) {
+      for (Index i = 0; i <= last - first; ++i) to[i] = from[static_cast<size_t>(i)][p];
+    }
+  }
+}
+
+/// Even tiles of at most `tile_rows` rows of A: tile after tile, and in a tile the elements of one column of
+/// A after another. Writes up to 8 floats beyond the last.
+HWY_NOINLINE inline void pack_row_tiles(const Matrix& a, Index m, Index depth, Index tile_rows, float* to) {
+  if (a.row == 1) {
+    pack_row_tiles_by_columns(a, m, depth, tile_rows, to);
+  } else {
+    pack_row_tiles_by_rows(a, m, depth, tile_rows, to);
   }
 }
 

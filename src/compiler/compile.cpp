@@ -140,9 +140,13 @@ std::vector<Choices> by_time(Stages& s, const Fabric& fabric, std::vector<Choice
   return out;
 }
 
+// Plans whose times differ by less of a step are alike to the model of time.
+constexpr double kAlike = 0.01;
+
 // On a host, plans as many micro-batches as make the step fastest by its model of time: parts of a tall batch
-// stay in its caches from one op to the next. The plan for one is there already. Further parts gain nothing
-// once all fits, or where weights that each part walks again take what is gained.
+// stay in its caches from one op to the next. The plan for one is there already. Numbers of parts double
+// until the step takes longer, since weights that each part walks again take what is gained; of those alike,
+// the fewest parts are chosen.
 void choose_micro_batches(Stages& s, const Fabric& fabric, const Choices& whole, const MemoryLimits& limits,
                           const Options& options) {
   const KernelTarget target = chosen_target(options.kernel_target);
@@ -150,24 +154,22 @@ void choose_micro_batches(Stages& s, const Fabric& fabric, const Choices& whole,
     tile_for(s, fabric, choices.workers, target);
     return total(s.seconds);
   };
-  const auto is_far = [&] {
-    return total(far_seconds(s.step, s.factors, s.communication, s.schedule, s.memory, fabric)) > 0;
-  };
-  if (!is_far()) return;
-  Choices fastest = whole;
-  double least = time_of(whole);
+  if (total(far_seconds(s.step, s.factors, s.communication, s.schedule, s.memory, fabric)) == 0) return;
+  std::vector<std::pair<Choices, double>> plans{{whole, time_of(whole)}};
+  double least = plans.front().second;
   for (const Index micro_batches : further_micro_batches(s.step)) {
     Choices parts = whole;
     parts.micro_batches = micro_batches;
     plan_with_memory(s, fabric, parts, limits, options.panels);
     const double seconds = time_of(parts);
-    if (!s.memory.fits(limits) || seconds >= least) break;
-    least = seconds;
-    fastest = parts;
-    if (!is_far()) break;
+    if (!s.memory.fits(limits) || seconds > (1 + kAlike) * least) break;
+    plans.emplace_back(parts, seconds);
+    least = std::min(least, seconds);
   }
-  if (s.partition.choices.micro_batches != fastest.micro_batches)
-    plan_with_memory(s, fabric, fastest, limits, options.panels);
+  const auto chosen = std::find_if(plans.begin(), plans.end(),
+                                   [&](const auto& plan) { return plan.second <= (1 + kAlike) * least; });
+  if (s.partition.choices.micro_batches != chosen->first.micro_batches)
+    plan_with_memory(s, fabric, chosen->first, limits, options.panels);
 }
 
 // `closest` is what comes next to the limits, of some plans.

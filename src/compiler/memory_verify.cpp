@@ -5,9 +5,9 @@
 
 #include <algorithm>
 #include <map>
-#include <set>
 #include <tuple>
 #include <utility>
+#include <vector>
 
 namespace wafer::inline v0 {
 
@@ -98,25 +98,28 @@ class Verifier {
                              const std::vector<std::uint32_t>& ops, BufferId b) const {
     std::size_t by = ops.size(), reads = 0;
     for (std::size_t n = 0; n < ops.size(); ++n) {
-      const std::uint32_t first = communication.first_operand[ops[n]],
-                          end = communication.first_operand[ops[n] + 1];
-      const std::uint32_t results = first + graph_.nodes[order[ops[n]]].inputs;
-      bool read = false;
-      for (std::uint32_t k = first; k < results; ++k) {
-        reads += communication.operands[k] == b;
-        read = read || communication.operands[k] == b;
-      }
-      for (std::uint32_t k = results; read && k < end; ++k) {
-        const BufferId other = communication.operands[k];
-        if (other != b && plan_.slots[other].in_place && plan_.slots[other].offset == plan_.slots[b].offset)
-          by = n;
+      const BufferId* operands = communication.operands.data() + communication.first_operand[ops[n]];
+      const Node& node = graph_.nodes[order[ops[n]]];
+      const auto read = std::count(operands, operands + node.inputs, b);
+      reads += static_cast<std::size_t>(read);
+      if (read == 0 || !node.op.model().alias) continue;
+      for (const AliasPair& pair : node.op.alias(graph_.input_types(node))) {
+        const BufferId result = operands[node.inputs + static_cast<std::uint32_t>(pair.result)];
+        if (operands[pair.input] == b && overwrites(result, b)) by = n;
       }
     }
     return reads == 1 ? by : ops.size();
   }
 
+  bool overwrites(BufferId result, BufferId b) const {
+    const MemoryPlan::Slot &over = plan_.slots[result], &under = plan_.slots[b];
+    return result != b && over.in_place && over.in_tile == under.in_tile && over.offset == under.offset &&
+           over.bytes == under.bytes &&
+           communication_.buffers[result].space == communication_.buffers[b].space;
+  }
+
   void check_tiles() const {
-    std::set<std::pair<std::int64_t, Index>> taken;  // places in the memory of each action
+    std::map<std::pair<std::int64_t, Index>, std::vector<BufferId>> places;  // in the memory of each action
     for (BufferId b = 0; b < lives_.size(); ++b) {
       const Life& life = lives_[b];
       const MemoryPlan::Slot& slot = plan_.slots[b];
@@ -124,8 +127,13 @@ class Verifier {
       const std::int64_t action = (life.first - 1) / kTicks;
       if (action != (life.last - 1) / kTicks || communication_.buffers[b].use != Buffer::Use::temporary)
         throw InternalError("memory plan: " + where(b) + " is kept in a tile beyond its action");
-      if (slot.offset < 0 || (!slot.in_place && !taken.emplace(action, slot.offset).second))
+      std::vector<BufferId>& there = places[{action, slot.offset}];
+      const bool taken = std::any_of(there.begin(), there.end(), [&](BufferId other) {
+        return lives_[other].first <= life.last && life.first <= lives_[other].last;
+      });
+      if (slot.offset < 0 || taken)
         throw InternalError("memory plan: " + where(b) + " has the place of another in a tile");
+      there.push_back(b);
     }
   }
 

@@ -37,9 +37,10 @@ void Fabric::check() const {
   if (checked_mul(rows, columns) > (Index{1} << 31))
     throw UserError("mesh: expected at most 2^31 blocks, got " + size);
   if (shared_memory && blocks() != 1) throw UserError("fabric: expected one block on a host, got " + size);
-  if (shared_memory ? dram < 0 : sram < 1 || dram < 1) {
-    throw UserError("mesh: expected positive sizes of SRAM and DRAM, got " + std::to_string(sram) + " and " +
-                    std::to_string(dram) + " bytes");
+  if (shared_memory ? sram < 0 || dram < 0 : sram < 1 || dram < 1) {
+    const std::string expected = shared_memory ? "host: expected sizes of SRAM and DRAM of at least 0, got "
+                                               : "mesh: expected positive sizes of SRAM and DRAM, got ";
+    throw UserError(expected + std::to_string(sram) + " and " + std::to_string(dram) + " bytes");
   }
   if (fast_memory < 1 || cache < 1) {
     throw UserError("fabric: expected fast_memory and cache of at least 1 byte, got " +

@@ -118,6 +118,9 @@ TEST_CASE("a fabric that cannot be") {
   refuse([](Fabric& f) { f.flops = std::numeric_limits<double>::quiet_NaN(); }, "rates");
   refuse([](Fabric& f) { f.link_rate = 0; }, "rates");
   refuse([](Fabric& f) { f.hop = -1; }, "times");
+  Fabric host = Fabric::host();
+  host.sram = -1;
+  expect_message<UserError>([&] { compile(network.requests(), host); }, {"host", "SRAM", "-1"});
 }
 
 TEST_CASE("sizes near 2^63 are refused, on a host and on a mesh") {

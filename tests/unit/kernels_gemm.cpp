@@ -137,10 +137,14 @@ WAFER_KERNEL_CASE("A matrix product has those bits where rows are copied first, 
   WAFER_KERNEL_TABLE();
   Random random(6);
   for (const Shape& shape :
-       {Shape{1, 128, 3}, Shape{25, 131, 19}, Shape{26, 140, 531}, Shape{390, 200, 17}}) {
-    for (const Layout a_layout : {Layout::natural, Layout::page_apart, Layout::page_apart_transposed}) {
+       {Shape{1, 128, 3}, Shape{5, 128, 4}, Shape{6, 128, 2}, Shape{7, 129, 1}, Shape{25, 131, 19},
+        Shape{26, 140, 531}, Shape{241, 128, 5}, Shape{390, 200, 17}}) {
+    for (const Layout a_layout :
+         {Layout::natural, Layout::padded, Layout::transposed, Layout::strided, Layout::one_row,
+          Layout::one_column, Layout::page_apart, Layout::page_apart_transposed}) {
       const Matrix a = make(shape.m, shape.k, a_layout, random);
-      const Matrix b = make(shape.k, shape.n, Layout::natural, random);
+      const Matrix b =
+          make(shape.k, shape.n, shape.k % 2 == 0 ? Layout::transposed : Layout::natural, random);
       Floats expected = random.floats(shape.m * shape.n);
       Floats actual = expected;
       multiply(shape, a, b, expected, shape.n, true, wafer::kernels::fuses(kTarget));

@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <string>
+#include <string_view>
 #include <vector>
 
 using namespace wafer;
@@ -270,4 +271,50 @@ TEST_CASE("a plan that keeps in a tile what is fed or fetched, or two values in 
     slot = good;
   }
   CHECK(in_tile >= 3);
+}
+
+TEST_CASE("a plan that writes a result over what is still needed is refused") {
+  Graph g;
+  const Tensor w = parameter(g, "w", {64, 64}, Init::uniform(1));
+  const Tensor product = matmul(exp(g.input("x", {g.axis("batch", 64), 64})), w);
+  const Tensor larger = where(less(product, tanh(product)), product, constant_like(0, product));
+  const Tensor z = matmul(matmul(sqrt(matmul(larger, w)), w), w);
+  const Executable executable = compile(fetch("z", z), Fabric::host(), {.threads = 1});
+  Stages stages = stages_of(executable);
+  CHECK_NOTHROW(stages.verify(Fabric::host()));
+  // The first temporary that an op of this name makes.
+  const auto buffer_of = [&](std::string_view op) {
+    for (BufferId b = 0; b < stages.memory.slots.size(); ++b) {
+      const Value& value = stages.step.graph->values[stages.communication.buffers[b].value];
+      if (stages.communication.buffers[b].use == Buffer::Use::temporary &&
+          stages.step.graph->nodes[value.node].op.name() == op)
+        return b;
+    }
+    throw UserError("no buffer of " + std::string(op));
+  };
+  const auto put_over = [&](BufferId result, BufferId operand) {
+    MemoryPlan::Slot& slot = stages.memory.slots[result];
+    slot.in_place = true;
+    slot.offset = stages.memory.slots[operand].offset;
+    CHECK_THROWS_AS(stages.verify(Fabric::host()), InternalError);
+  };
+  SECTION("in a tile, over what a later op reads") {
+    const BufferId in_tile = buffer_of("wafer.matmul"), result = buffer_of("wafer.tanh");
+    REQUIRE(stages.memory.slots[in_tile].in_tile);
+    REQUIRE(stages.memory.slots[result].in_tile);
+    put_over(result, in_tile);
+  }
+  SECTION("a product over its left operand, which the op does not allow") {
+    const BufferId operand = buffer_of("wafer.sqrt");
+    REQUIRE(!stages.memory.slots[operand].in_tile);
+    const auto reads = [&](BufferId b) {  // the product of the operand
+      const Value& value = stages.step.graph->values[stages.communication.buffers[b].value];
+      const auto inputs = stages.step.graph->inputs_of(stages.step.graph->nodes[value.node]);
+      return !inputs.empty() && inputs[0] == stages.communication.buffers[operand].value;
+    };
+    BufferId result = 0;
+    while (!reads(result)) ++result;
+    REQUIRE(!stages.memory.slots[result].in_tile);
+    put_over(result, operand);
+  }
 }

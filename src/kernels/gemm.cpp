@@ -33,13 +33,14 @@ constexpr Index kTileRows = 6;
 constexpr Index kTileRows = 4;
 #endif
 constexpr Index kPanelColumns = 2 * kLanes;
-// Whether rows of A are copied into tiles wherever that pays, and read from there by a loop that is unrolled.
-// A step takes AVX2 six cycles: additions around it count, and so do lines of rows that lie far apart.
-constexpr bool kCopiesRows = HWY_TARGET == HWY_AVX2;
-constexpr Index kDepth = kCopiesRows ? 416 : 264;  // a panel is 26 or 33 KiB: most of it stays in L1
+// A step of a tile takes AVX2 six cycles, in which it decodes what is around its products as well: the more
+// of that, the slower on a hyperthread that shares the decoder. So rows of A are copied into tiles wherever
+// that pays: there they are adjacent, and neither strides nor far lines cost anything.
+constexpr bool kShortSteps = HWY_TARGET == HWY_AVX2;
+constexpr Index kDepth = kShortSteps ? 416 : 264;  // a panel is 26 or 33 KiB: most of it stays in L1
 // Rows of A that pass over all panels before the next ones do: kRows x kDepth of it stay in L2.
-constexpr Index kRows = kCopiesRows ? 240 : 384;
-static_assert(!kCopiesRows || kTileRows <= 8, "what pack_row_tiles can do");
+constexpr Index kRows = kShortSteps ? 240 : 384;
+static_assert(!kShortSteps || kTileRows <= 8, "what pack_row_tiles can do");
 static_assert(((kPanelColumns + kRows) * kDepth + kLanes) * Index{sizeof(float)} <= kGemmScratchBytes);
 
 // With fewer row tiles than this, copying a panel costs more than reading B at its own stride.
@@ -75,8 +76,8 @@ constexpr Index kAhead = 24;
 /// reads at its own stride in B, to where the other tiles find it.
 enum class Beside { nothing, fetch, pack };
 
-/// C[kRows, (kVectors−1)·kLanes + last_columns] (+)= A · panel. `kInTiles`: A is a tile of pack_row_tiles.
-template <int kRows, int kVectors, Beside kBeside, bool kInTiles>
+/// C[kRows, (kVectors−1)·kLanes + last_columns] (+)= A · panel. `kRowsAdjacent`: a_row is 1.
+template <int kRows, int kVectors, Beside kBeside, bool kRowsAdjacent>
 HWY_NOINLINE void multiply_tile(Index depth, const float* a, Index a_row, Index a_col, const float* panel,
                                 Index panel_row, float* c, Index c_row, Index last_columns, bool accumulate,
                                 const Lines& lines, float* packed) {
@@ -100,52 +101,36 @@ HWY_NOINLINE void multiply_tile(Index depth, const float* a, Index a_row, Index 
   const float* a3 = kRows > 3 ? a + 3 * a_row : a;
   const float* a6 = kRows > 6 ? a + 6 * a_row : a;
   const float* a9 = kRows > 9 ? a + 9 * a_row : a;
-#define WAFER_STEP_OF_ROW(i)                                                  \
-  if constexpr (i < kRows) {                                                  \
-    const float* from = i < 3 ? a0 : i < 6 ? a3 : i < 9 ? a6 : a9;            \
-    const Vector x = broadcast(kInTiles ? a + i : from + i % 3 * a_row);      \
-    if constexpr (kVectors == 2) first##i = hn::MulAdd(x, b_first, first##i); \
-    last##i = hn::MulAdd(x, b_last, last##i);                                 \
-  }
-  // C += a column of A · a row of the panel. (A lambda would hold the accumulators in memory.)
-#define WAFER_STEP                                                                          \
-  {                                                                                         \
-    const Vector b_first = hn::LoadU(kFloats, panel);                                       \
-    const Vector b_last = hn::LoadU(kFloats, panel + kLast);                                \
-    if constexpr (kBeside == Beside::pack) {                                                \
-      hn::Store(b_first, kFloats, packed);                                                  \
-      hn::Store(b_last, kFloats, packed + kLast);                                           \
-      packed += kVectors * kLanes;                                                          \
-      __builtin_prefetch(panel + kAhead * panel_row);                                       \
-      if constexpr (kVectors == 2) __builtin_prefetch(panel + kAhead * panel_row + kLanes); \
-    }                                                                                       \
-    /* else GCC 12 keeps the four in one vector register */                                 \
-    if constexpr (!kInTiles) asm("" : "+r"(a0), "+r"(a3), "+r"(a6), "+r"(a9));              \
-    WAFER_FOR_EACH_ROW(WAFER_STEP_OF_ROW)                                                   \
-    panel += panel_row;                                                                     \
-    if constexpr (kInTiles) {                                                               \
-      a += kTileRows;                                                                       \
-    } else {                                                                                \
-      a0 += a_col;                                                                          \
-      a3 += a_col;                                                                          \
-      a6 += a_col;                                                                          \
-      a9 += a_col;                                                                          \
-    }                                                                                       \
-  }
-  constexpr Index kUnrolled = kInTiles ? 4 : 1;
-  for (Index group = 0; group < depth / kUnrolled; ++group) {
-    if constexpr (kBeside == Beside::fetch) {  // one at a time, so that none waits for another
-      if (group < lines.count) __builtin_prefetch(lines.at[static_cast<size_t>(group)], 1);
+  for (Index p = 0; p < depth; ++p) {
+    const Vector b_first = hn::LoadU(kFloats, panel);
+    const Vector b_last = hn::LoadU(kFloats, panel + kLast);
+    if constexpr (kBeside == Beside::fetch) {  // one a step, so that none waits for another
+      if (p < lines.count) __builtin_prefetch(lines.at[static_cast<size_t>(p)], 1);
     }
-    WAFER_STEP
-    if constexpr (kInTiles) {
-      WAFER_STEP
-      WAFER_STEP
-      WAFER_STEP
+    if constexpr (kBeside == Beside::pack) {
+      hn::Store(b_first, kFloats, packed);
+      hn::Store(b_last, kFloats, packed + kLast);
+      packed += kVectors * kLanes;
+      __builtin_prefetch(panel + kAhead * panel_row);
+      if constexpr (kVectors == 2) __builtin_prefetch(panel + kAhead * panel_row + kLanes);
     }
+    asm("" : "+r"(a0), "+r"(a3));  // else GCC 12 keeps the four in one vector register
+    if constexpr (kRows > 6) asm("" : "+r"(a6), "+r"(a9));
+#define WAFER_STEP(i)                                                           \
+  if constexpr (i < kRows) {                                                    \
+    const float* three = i < 3 ? a0 : i < 6 ? a3 : i < 9 ? a6 : a9;             \
+    const Vector x = broadcast(kRowsAdjacent ? a0 + i : three + i % 3 * a_row); \
+    if constexpr (kVectors == 2) first##i = hn::MulAdd(x, b_first, first##i);   \
+    last##i = hn::MulAdd(x, b_last, last##i);                                   \
   }
-  if constexpr (kInTiles) {
-    for (Index rest = depth % kUnrolled; rest > 0; --rest) WAFER_STEP
+    WAFER_FOR_EACH_ROW(WAFER_STEP)
+    panel += panel_row;
+    a0 += a_col;
+    if constexpr (!kRowsAdjacent && kRows > 3) a3 += a_col;
+    if constexpr (!kRowsAdjacent && kRows > 6) {
+      a6 += a_col;
+      a9 += a_col;
+    }
   }
 #define WAFER_STORE(i)                                             \
   if constexpr (i < kRows) {                                       \
@@ -165,21 +150,21 @@ using MultiplyTile = decltype(multiply_tile<1, 1, Beside::nothing, false>);
 using MultiplyTiles = std::array<std::array<MultiplyTile*, kTileRows>, 2>;
 
 /// The tiles of one and two vectors, by their number of rows less one.
-template <Beside kBeside, bool kInTiles, int... kRowsLessOne>
+template <Beside kBeside, bool kRowsAdjacent, int... kRowsLessOne>
 constexpr MultiplyTiles tiles_of(std::integer_sequence<int, kRowsLessOne...>) {
-  return {{{multiply_tile<kRowsLessOne + 1, 1, kBeside, kInTiles>...},
-           {multiply_tile<kRowsLessOne + 1, 2, kBeside, kInTiles>...}}};
+  return {{{multiply_tile<kRowsLessOne + 1, 1, kBeside, kRowsAdjacent>...},
+           {multiply_tile<kRowsLessOne + 1, 2, kBeside, kRowsAdjacent>...}}};
 }
 
 /// By what they do beside their product.
-template <bool kInTiles>
+template <bool kRowsAdjacent>
 constexpr std::array<MultiplyTiles, 3> all_tiles() {
   constexpr auto kAllRows = std::make_integer_sequence<int, kTileRows>();
-  return {tiles_of<Beside::nothing, kInTiles>(kAllRows), tiles_of<Beside::fetch, kInTiles>(kAllRows),
-          tiles_of<Beside::pack, kInTiles>(kAllRows)};
+  return {tiles_of<Beside::nothing, kRowsAdjacent>(kAllRows),
+          tiles_of<Beside::fetch, kRowsAdjacent>(kAllRows), tiles_of<Beside::pack, kRowsAdjacent>(kAllRows)};
 }
 constexpr auto kTiles = all_tiles<false>();
-constexpr auto kTilesOfCopies = all_tiles<kCopiesRows>();
+constexpr auto kTilesOfAdjacentRows = all_tiles<kShortSteps>();
 
 /// A part of a matrix whose lines are to be fetched; strides are in bytes.
 void add_lines(const std::byte* from, Index rows, Index row_bytes, Index bytes, Lines& lines) {
@@ -247,7 +232,8 @@ void multiply_panel(Index m, Index depth, const Left& a, const PanelledMatrix& b
     }
     if (fetch_streams && !packs) add_streams(*of.tail, of.row + i, rows, of.col, of.count, lines);
     const Beside beside = packs ? Beside::pack : lines.count > 0 ? Beside::fetch : Beside::nothing;
-    const auto& multiply = (a.tile_step > 0 ? kTilesOfCopies : kTiles)[static_cast<size_t>(beside)];
+    const auto& kernels = a.rows.row == 1 ? kTilesOfAdjacentRows : kTiles;
+    const MultiplyTiles& multiply = kernels[static_cast<size_t>(beside)];
     multiply[static_cast<size_t>(vectors - 1)][static_cast<size_t>(rows - 1)](
         depth, a.tile(tile, i), a.rows.row, a.rows.col, panel, panel_row, of.c + i * of.c_row, of.c_row,
         last_columns, of.accumulate, lines, scratch);
@@ -262,19 +248,19 @@ void multiply_panel(Index m, Index depth, const Left& a, const PanelledMatrix& b
 }
 
 /// With fewer panels than this, copying rows of A costs more than reading them where they are.
-constexpr Index kPanelsWorthCopying = kCopiesRows ? 8 : 4;
+constexpr Index kPanelsWorthCopying = kShortSteps ? 8 : 4;
 /// Elements of a row so far apart are copied: each step of a tile would touch another page.
 constexpr Index kFarApart = 1024;
 /// Rows that lie a multiple of this apart are copied: they would share a few places of the L1 cache.
 constexpr Index kColliding = 1024;
 /// A block of rows of C with more elements does not stay in L2 while A and B pass. With AVX2 fetching it
 /// costs more than it saves.
-constexpr Index kFarC = kCopiesRows ? std::numeric_limits<Index>::max() : 64 * 1024;
+constexpr Index kFarC = kShortSteps ? std::numeric_limits<Index>::max() : 64 * 1024;
 
 /// Rows of A where they are, or a copy of them that is read faster.
 Left reach_rows(const Matrix& a, Index m, Index depth, bool many_panels, float* copy) {
   const bool into_tiles =
-      kCopiesRows ? m >= kTileRows && (a.row == 1 || a.col == 1) : a.row == 1 && a.col >= kFarApart;
+      kShortSteps ? m >= kTileRows && (a.row == 1 || a.col == 1) : a.row == 1 && a.col >= kFarApart;
   if (many_panels && into_tiles) {
     pack_row_tiles(a, m, depth, kTileRows, copy);
     return {{copy, 1, kTileRows}, depth * kTileRows};

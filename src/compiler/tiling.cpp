@@ -13,6 +13,9 @@ namespace {
 constexpr double kTileSeconds = 4e-6;  // a claim costs well below a microsecond, a wait for a neighbour a few
 constexpr Index kTilesPerWorker = 8;   // so that a slower core gets fewer
 constexpr Index kColumns = kPanel;     // tiles of columns end on whole panels
+// A product whose first matrix is transposed copies rows of it once for so many columns (kernels/gemm.cpp),
+// which pays with so many rows.
+constexpr Index kWideColumns = 128, kRowsOfWideColumns = 48;
 // Results that are kept in a tile leave room for what else it touches.
 constexpr double kTilesInFastMemory = 8;
 
@@ -41,12 +44,16 @@ class OpTiler {
     std::vector<int> dims = result_factors();
     if (product && (whole_rows || !rows_first())) std::reverse(dims.begin(), dims.end());
     if (whole_rows) dims.resize(1);
+    const int columns = panel_factor >= 0 ? panel_factor : last_factor();
+    const bool wide = dims.size() == 2 && dims[0] == columns && copies_rows(columns);
     Index have = 1;
     for (std::size_t k = 0, used = 0; k < dims.size() && used < 2 && have < wanted; ++k) {
       const int f = dims[k];
       if (f < 0 || !of[static_cast<std::size_t>(f)].splittable) continue;
       const Index extent = local_[static_cast<std::size_t>(f)];
-      const Index unit = f == panel_factor ? kPanel : f == last_factor() ? kColumns : 1;
+      Index unit = f == columns || f == last_factor() ? kColumns : 1;
+      if (used == 0 && wide && rows_beside_wide(wanted, extent, dims[1]) >= kRowsOfWideColumns)
+        unit = kWideColumns;
       const Index parts = std::min((wanted + have - 1) / have, (extent + unit - 1) / unit);
       if (parts <= 1) continue;
       const Index length = round_up((extent + parts - 1) / parts, unit);
@@ -70,16 +77,38 @@ class OpTiler {
     return tiling;
   }
 
-  // The outermost factors of the first result's dimensions.
-  std::vector<int> result_factors() const {
+  // The outermost factors of the dimensions of an operand: the inputs, then the results.
+  std::vector<int> outer_factors(std::size_t operand) const {
     std::uint32_t at = factors_.first_outer[op_];
-    for (ValueId value : graph_.inputs_of(node_))
-      at += static_cast<std::uint32_t>(graph_.values[value].type.shape.rank());
-    std::vector<int> out;
-    for (int d = 0; d < graph_.values[node_.first_value].type.shape.rank(); ++d) {
-      out.push_back(factors_.outer[at + static_cast<std::uint32_t>(d)]);
+    const auto inputs = graph_.inputs_of(node_);
+    const auto rank_of = [&](std::size_t k) {
+      const ValueId value = k < inputs.size() ? inputs[k] : node_.first_value;
+      return static_cast<std::uint32_t>(graph_.values[value].type.shape.rank());
+    };
+    for (std::size_t k = 0; k < operand; ++k) at += rank_of(k);
+    const auto begin = factors_.outer.begin() + at;
+    return {begin, begin + rank_of(operand)};
+  }
+  std::vector<int> result_factors() const { return outer_factors(graph_.inputs_of(node_).size()); }
+
+  // A product of two matrices, the one without these columns stored by columns.
+  bool copies_rows(int columns) const {
+    if (graph_.inputs_of(node_).size() != 2) return false;
+    const auto of = factors_.of(op_);
+    for (std::size_t k = 0; k < 2; ++k) {
+      const std::vector<int> dims = outer_factors(k);
+      if (dims.size() != 2 || dims[0] < 0 || dims[1] < 0) return false;
+      if (dims[0] == columns || dims[1] == columns) continue;
+      return of[static_cast<std::size_t>(dims[0])].kind == FactorKind::reduced;
     }
-    return out;
+    return false;
+  }
+
+  // Rows of a tile, where tiles have kWideColumns.
+  Index rows_beside_wide(Index wanted, Index columns, int row_factor) const {
+    if (row_factor < 0) return 0;
+    const Index parts = (columns + kWideColumns - 1) / kWideColumns;
+    return local_[static_cast<std::size_t>(row_factor)] * parts / std::max(wanted, parts);
   }
 
   // Tiles of columns each read a part of the second matrix and all of the first, tiles of rows the reverse:

@@ -99,7 +99,7 @@ class FeedTaker {
            std::to_string(extent));
     }
     if (known != kUnknown && known != extent) {
-      fail(name, std::to_string(known) + " of axis '" + of.name + "' as in another feed",
+      fail(name, std::to_string(known) + " of axis '" + of.name + "'" + as_in_another(f, axis),
            std::to_string(extent));
     }
     known = extent;
@@ -142,8 +142,13 @@ class FeedTaker {
     }
     if (count != 1 || known == 0) return;
     const Index size = state_.fed[f]->size;
-    if (size % known != 0) {
-      fail(program_.feeds[f].name, "a multiple of " + std::to_string(known) + " elements",
+    const Axis& axis = data_.axes[static_cast<std::size_t>(unknown)];
+    const std::string& name = program_.feeds[f].name;
+    const std::string each = std::to_string(known) + " for each of axis '" + axis.name + "'";
+    if (size % known != 0)
+      fail(name, "a number of elements that is a multiple of " + each, std::to_string(size));
+    if (size / known > axis.extent) {
+      fail(name, "at most " + std::to_string(known * axis.extent) + " elements, " + each,
            std::to_string(size));
     }
     set_axis(f, unknown, size / known);
@@ -168,7 +173,8 @@ class FeedTaker {
     }
   }
 
-  // ", with axis 'batch' 4 as in another feed": for the axes of a feed, which are known by now.
+  // ", with axis 'batch' 4 as in input 'image' of 3136 elements": for the axes of a feed, which are known by
+  // now.
   std::string axes_text(std::size_t f) const {
     std::string text;
     for (int d = 0; d < buffer(f).rank; ++d) {
@@ -176,9 +182,21 @@ class FeedTaker {
       if (axis < 0) continue;
       const auto a = static_cast<std::size_t>(axis);
       text += (text.empty() ? ", with axis '" : ", '") + data_.axes[a].name + "' " +
-              std::to_string(state_.run.axes[a]);
+              std::to_string(state_.run.axes[a]) + as_in_another(f, axis);
     }
-    return text.empty() ? text : text + " as in another feed";
+    return text;
+  }
+
+  // The feed that tells an axis which feed `f` contradicts.
+  std::string as_in_another(std::size_t f, int axis) const {
+    for (std::size_t other = 0; other < program_.feeds.size(); ++other) {
+      for (int d = 0; other != f && d < buffer(other).rank; ++d) {
+        if (dim(other, d).axis != axis) continue;
+        return " as in input '" + program_.feeds[other].name + "' of " +
+               std::to_string(state_.fed[other]->size) + " elements";
+      }
+    }
+    return "";
   }
 
   // A result that is fed back lies in memory that these copies may overwrite: then all are read before any is

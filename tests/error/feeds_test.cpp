@@ -122,14 +122,15 @@ TEST_CASE("feeds that are missing, unknown, doubled or of another type or size")
     expect({{"x", labels()}, label}, {"'x'", "f32", "i32"});
     const std::vector<float> odd(19), long_one(25), none;
     expect({{"x", odd}, label}, {"'x'", "19"});
-    expect({{"x", long_one}, label}, {"'x'", "at most 4", "'batch'", "5"});
-    expect({{"x", none}, label}, {"'label'", "0 elements", "'batch' 0", "4"});
+    expect({{"x", long_one}, label}, {"'x'", "at most 20 elements, 5 for each of axis 'batch'", "25"});
+    expect({{"x", none}, label}, {"'label'", "0 elements", "'batch' 0 as in input 'x' of 0 elements", "4"});
     Feed negative = x;
     negative.size = -40;
     expect({negative, label}, {"'x'", "a number of elements", "-40"});
     const std::vector<std::int32_t> three{0, 1, 2};
-    expect({x, {"label", three}}, {"'label'", "4 elements", "'batch' 4", "3"});
-    expect({{"x", features(), Shape{4, 5}}, {"label", three, Shape{3}}}, {"'label'", "'batch'", "4", "3"});
+    expect({x, {"label", three}}, {"'label'", "4 elements", "'batch' 4 as in input 'x' of 20", "3"});
+    expect({{"x", features(), Shape{4, 5}}, {"label", three, Shape{3}}},
+           {"'label'", "4 of axis 'batch' as in input 'x' of 20 elements", "3"});
     expect({{"x", features(), Shape{5, 4}}, label}, {"'x'", "at most 4", "5"});
     expect({{"x", features(), Shape{2, 10}}, label}, {"'x'", "5 in dimension 1", "[2, 10]"});
     expect({{"x", features(), Shape{20}}, label}, {"'x'", "rank 2", "[20]"});

@@ -106,7 +106,7 @@ class OpTiler {
 
   // Rows of a tile, where tiles have kWideColumns.
   Index rows_beside_wide(Index wanted, Index columns, int row_factor) const {
-    if (row_factor < 0) return 0;
+    if (row_factor < 0 || !factors_.of(op_)[static_cast<std::size_t>(row_factor)].splittable) return 0;
     const Index parts = (columns + kWideColumns - 1) / kWideColumns;
     return local_[static_cast<std::size_t>(row_factor)] * parts / std::max(wanted, parts);
   }

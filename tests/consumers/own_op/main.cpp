@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Checks an op and a layer that the library does not know, and trains with them on a host and on a mesh.
 #include "clip.hpp"
+#include "column_sum.hpp"
+#include "gain.hpp"
 #include "gated.hpp"
 #include "squared_gap.hpp"
 
@@ -20,6 +22,8 @@
 
 using namespace wafer;
 using own::Clip;
+using own::ColumnSum;
+using own::Gain;
 using own::Gated;
 using own::SquaredGap;
 
@@ -48,6 +52,23 @@ void check_squared_gap() {
                                    {two_by_three, Array({3}, {1, -0.5F, 2})},
                                    {Array({2, 1}, {0.5F, -3}), two_by_three},
                                    {Array(Shape{}, {0.5F}), two_by_three}});
+}
+
+// Besides: rows in pieces, whose sums go on from those before.
+void check_column_sum() {
+  using testing::Array;
+  testing::check_op(ColumnSum{}, {{Array({3, 2}, {-1, 0.5F, 2, 3, -0.25F, 1})},
+                                  {Array({1, 4}, {1, -2, 0.5F, 4})},
+                                  {Array({0, 3}, std::vector<float>{})}});
+}
+
+void column_sum_gives_values() {
+  Graph g;
+  const Tensor y = apply(ColumnSum{}, {parameter(g, "x", {2, 2}, Init::zeros())}).at(0);
+  Session session{compile(fetch("y", y), Fabric::host())};
+  session.set("x", std::vector<float>{1, 2, 3, 5});
+  const auto view = session.step({})["y"].values<float>();
+  expect(std::vector<float>(view.begin(), view.end()) == std::vector<float>{4, 7}, "sums of columns");
 }
 
 // With a = (1, 2) over rows and b = (3, 5): gaps -2 and -3, of which each of two rows has one.
@@ -112,6 +133,19 @@ void gated_gives_values() {
   expect(std::vector<float>(view.begin(), view.end()) == std::vector<float>{0.5F, -1, 1.5F, 4}, "half of x");
 }
 
+// Three times x, then a step of SGD at rate 1: the gradient of a gain is the sum of its column.
+void gain_gives_values_and_gradients() {
+  testing::check_layer(Gain{}, testing::Array::uniform({4, 3}, 1));
+  Graph g;
+  Axis b = g.axis("batch", 2);
+  const Tensor y = g.input("x", {b, 2}) | in_scope("out", Gain{});
+  Session session{compile(minimize(sum(y), SGD{.lr = 1}).fetch("y", y), Fabric::host())};
+  session.set("out.gain", std::vector<float>{3, 3});
+  const auto view = session.step({{"x", std::vector<float>{1, -2, 4, 0.5F}}})["y"].values<float>();
+  expect(std::vector<float>(view.begin(), view.end()) == std::vector<float>{3, -6, 12, 1.5F}, "3 times x");
+  expect(session.get("out.gain") == std::vector<float>{-2, 4.5F}, "gains less the sums of columns");
+}
+
 struct Training {
   double first_loss = 0, last_loss = 0;
   std::vector<std::uint32_t> bits;  // of all weights
@@ -171,9 +205,12 @@ int main() {
   try {
     check_clip();
     check_squared_gap();
+    check_column_sum();
     check_gated();
     squared_gap_gives_values_and_gradients();
     clip_gives_values_and_gradients();
+    column_sum_gives_values();
+    gain_gives_values_and_gradients();
     clip_refuses_what_it_cannot_take();
     gated_gives_values();
     training_learns_the_same_everywhere();

@@ -8,6 +8,7 @@
 
 #include <array>
 #include <cstdint>
+#include <limits>
 
 /// The hot kernels: functions of pointers, strides and extents, compiled once per instruction set and
 /// collected in one table each. Strides are in elements. An element's bits depend neither on its position,
@@ -83,6 +84,9 @@ using CrossEntropyGradient = void(Index rows, Index classes, const float* p, Ind
 
 /// y[i] = index of the first greatest of row i; a NaN counts as greatest.
 using Argmax = void(Index rows, Index cols, const float* x, Index x_row, std::int32_t* y);
+
+/// Moments below this, which are denormal, are kept as 0.
+inline constexpr float kLeastNormal = std::numeric_limits<float>::min();
 
 struct SgdScalars {
   float learning_rate = 0;

@@ -55,8 +55,9 @@ void AdamwUpdate::run(const Context& context, Tiles in, Tiles out) const {
     const float v = multiply_add(s.one_minus_beta2 * d, d, s.beta2 * element<float>(in[3], index));
     const float root = std::sqrt(v) / s.sqrt_bias2 + s.epsilon;
     element<float>(out[0], index) = element<float>(in[0], index) * s.decay - s.step_size * m / root;
-    element<float>(out[1], index) = m;
-    element<float>(out[2], index) = v;
+    const bool faded = ops::has_faded(m);
+    element<float>(out[1], index) = faded ? 0 : m;
+    element<float>(out[2], index) = faded && s.epsilon > 0 && ops::has_faded(v) ? 0 : v;
   });
 }
 

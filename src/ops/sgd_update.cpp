@@ -60,7 +60,7 @@ void SgdUpdate::run(const Context& context, Tiles in, Tiles out) const {
     if (has_momentum()) {
       const float m = multiply_add(s.momentum, element<float>(in[2], index), d);
       step = nesterov ? multiply_add(s.momentum, m, d) : m;
-      element<float>(out[1], index) = m;
+      element<float>(out[1], index) = ops::has_faded(m) ? 0 : m;
     }
     element<float>(out[0], index) = multiply_add(-s.learning_rate, step, p);
   });

@@ -28,6 +28,9 @@ struct MultiplyAdd {
   bool fused;
 };
 
+/// Whether a moment is kept as 0 (kernels/updates.cpp says why).
+inline bool has_faded(float moment) { return std::abs(moment) < kernels::kLeastNormal; }
+
 /// Calls f(rows, cols, offsets, row strides) for matrices whose columns are adjacent in every operand: once
 /// where the tiles or their transposes are such a matrix, as one row where its rows are adjacent too; else
 /// for runs, or for single elements. Operands are the results, then the gradient.

@@ -1,5 +1,7 @@
 // SPDX-FileCopyrightText: The wafer authors
 // SPDX-License-Identifier: Apache-2.0
+#include <limits>
+
 #include "kernels_fixture.hpp"
 
 using namespace wafer_test;
@@ -117,6 +119,38 @@ WAFER_KERNEL_CASE("AdamW follows its formula in f64 for 20 steps") {
     CHECK(std::abs(static_cast<double>(state.p[i]) - p[i]) <= 1e-6);
     CHECK(std::abs(static_cast<double>(state.m[i]) - m[i]) <= 1e-6);
     CHECK(std::abs(static_cast<double>(state.v[i]) - v[i]) <= 1e-7);
+  }
+}
+
+WAFER_KERNEL_CASE("Moments that fade to denormal numbers become 0, and steps are as without that") {
+  WAFER_KERNEL_TABLE();
+  constexpr float kLeast = std::numeric_limits<float>::min(), kDenormal = kLeast / 4;
+  for (const std::size_t n : {1U, 4U, 21U}) {
+    SgdScalars scalars;
+    scalars.learning_rate = 1;
+    scalars.momentum = 0.5F;
+    State sgd_state{Floats(n, 0), Floats(n, -kLeast), {}};  // m = -least/2, which the step still makes
+    sgd(table, sgd_state, Floats(n, 0), scalars, true);
+    CHECK(sgd_state.p == Floats(n, kLeast / 2));
+    CHECK(sgd_state.m == Floats(n, 0));
+    State kept{Floats(n, 0), Floats(n, -2 * kLeast), {}};
+    sgd(table, kept, Floats(n, 0), scalars, true);
+    CHECK(kept.m == Floats(n, -kLeast));
+
+    AdamwScalars adam = adamw_at(1);
+    State both{Floats(n, 1), Floats(n, kDenormal), Floats(n, kDenormal)};
+    adamw(table, both, Floats(n, 0), adam);
+    CHECK(both.m == Floats(n, 0));
+    CHECK(both.v == Floats(n, 0));
+    // A second moment that a first one is divided by stays, and so does one that alone makes 0/0 a 0.
+    State divides{Floats(n, 1), Floats(n, 1), Floats(n, kDenormal)};
+    adamw(table, divides, Floats(n, 0), adam);
+    CHECK(divides.v.front() > 0);
+    adam.epsilon = 0;
+    State alone{Floats(n, 1), Floats(n, kDenormal), Floats(n, kDenormal)};
+    adamw(table, alone, Floats(n, 0), adam);
+    CHECK(alone.m == Floats(n, 0));
+    CHECK(alone.v.front() > 0);
   }
 }
 

@@ -17,7 +17,8 @@ namespace wafer::inline v0 {
 /// (Loshchilov and Hutter, "Decoupled Weight Decay Regularization", 2019, in the arithmetic of
 /// torch.optim.AdamW.) Inputs: p, g, m, v (all f32 of one shape), then f32 scalars that are the same for all
 /// parameters: decay = 1 − rate · weight decay, step_size = rate / (1 − beta1^t), sqrt_bias2 = √(1 −
-/// beta2^t), scale. Results: p', m', v', which may take their inputs' memory.
+/// beta2^t), scale. Results: p', m', v', which may take their inputs' memory. An m' that has faded to a
+/// denormal number is kept as 0, and beside it such a v', unless epsilon is 0.
 struct AdamwUpdate {
   double beta1 = 0.9;
   double beta2 = 0.999;

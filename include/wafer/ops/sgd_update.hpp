@@ -16,7 +16,7 @@ namespace wafer::inline v0 {
 /// (Sutskever, Martens, Dahl and Hinton, "On the importance of initialization and momentum in deep learning",
 /// 2013, in the form of torch.optim.SGD without dampening.) Inputs: p, g, m (all f32 of one shape), rate,
 /// scale (f32 scalars); results: p', m'. Without momentum there is no m, and p' = p − rate·d. Results may
-/// take their inputs' memory.
+/// take their inputs' memory. An m' that has faded to a denormal number is kept as 0.
 struct SgdUpdate {
   double momentum = 0;
   double weight_decay = 0;

@@ -219,9 +219,8 @@ void multiply_panel(Index m, Index depth, const Left& a, const PanelledMatrix& b
   const bool fetch_streams = of.tail != nullptr && of.tail->stream_count > 0;
   Lines lines;
   Index ready = 0;  // rows that the tail has seen
-  for (Index tile = 0; tile < tiles; ++tile) {
-    const Index i = even(m, tile, tiles);
-    const Index rows = even(m, tile + 1, tiles) - i;
+  for (Index tile = 0, i = 0, rows = 0; tile < tiles; ++tile, i += rows) {
+    rows = even(m, tile + 1, tiles) - i;
     const bool packs = tile == 0 && first_packs;
     lines.count = 0;
     const Index first =

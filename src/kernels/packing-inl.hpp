@@ -108,10 +108,15 @@ inline void pack_row_tiles_by_columns(const Matrix& a, Index m, Index depth, Ind
     for (Index tile = 0; tile < tiles; ++tile) {
       const Index i = even(m, tile, tiles);
       const Index rows = even(m, tile + 1, tiles) - i;
-      for (Index p = begin; p < end; ++p) {
+      float* column = to + (tile * depth + begin) * tile_rows;
+      // What is stored beyond a column is where the next one will be; behind the last one lies another tile.
+      const Index spilling = tile_rows < kLanes ? std::min(end, depth - 1) : begin;
+      Index p = begin;
+      for (; p < spilling; ++p, column += tile_rows) {
         __builtin_prefetch(a.at(i, p + kColumns));
-        copy_floats(a.at(i, p), rows, to + (tile * depth + p) * tile_rows);
+        hn::StoreU(load_first(a.at(i, p), rows, 0), kFloats, column);
       }
+      for (; p < end; ++p, column += tile_rows) copy_floats(a.at(i, p), rows, column);
     }
   }
 }

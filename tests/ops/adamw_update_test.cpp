@@ -59,6 +59,11 @@ TEST_CASE("adamw_update gives the same bits by reference or kernel, in place or 
     m.push_back(x / 5 - 2);
     v.push_back(x * x / 11);
   }
+  // Moments that fade.
+  p.push_back(1);
+  g.push_back(0);
+  m.push_back(1e-39F);
+  v.push_back(1e-39F);
   const OpHandle op(AdamwUpdate{});
   const Floats scalars = scalars_at({}, 1e-3, 0.01, 7, 0.3f);
   for (const Way way : all_ways()) {

@@ -65,6 +65,10 @@ TEST_CASE("sgd_update gives the same bits by reference or kernel, in place or ap
     g.push_back(0.3f - x / 7);
     m.push_back(x * x / 11);
   }
+  // A moment that fades.
+  p.push_back(0);
+  g.push_back(0);
+  m.push_back(1e-39F);
   const OpHandle op(SgdUpdate{0.9, 0.01, true});
   for (const Way way : all_ways()) {
     CAPTURE(way.kernel, name_of(way.target), way.in_place, way.stride);

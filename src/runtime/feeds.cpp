@@ -161,7 +161,7 @@ class FeedTaker {
       const Index extent =
           division.axis < 0 ? division.extent : state_.run.axes[static_cast<std::size_t>(division.axis)];
       if (extent == kUnknown) {
-        if (expected == 0 || state_.fed[f]->size == 0) return;  // nothing to copy, whatever the axis
+        if (state_.fed[f]->size == 0) return;  // nothing to copy, whatever the axis
         fail(program_.feeds[f].name, "a shape, since more than one axis is unknown",
              std::to_string(state_.fed[f]->size) + " elements");
       }

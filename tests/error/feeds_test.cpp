@@ -270,3 +270,13 @@ TEST_CASE("a cancelled step is named") {
       },
       {"step 'predict': cancelled"});
 }
+
+TEST_CASE("a flat feed beside an extent of 0 is refused unless it is empty") {
+  Graph g;
+  const Axis t = g.axis("t", 6), b = g.axis("b", 4);
+  const Tensor y = g.input("y", {t}), x = g.input("x", {t, b});
+  Session session{compile(fetch("r", x | Relu{}).fetch("q", y | Relu{}), Fabric::host())};
+  const std::vector<float> none, five(5);
+  expect_message<RunError>([&] { session.step({{"y", none}, {"x", five}}); }, {"'x'", "5 elements"});
+  CHECK_NOTHROW(session.step({{"y", none}, {"x", none}}));
+}

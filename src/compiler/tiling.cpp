@@ -52,7 +52,7 @@ class OpTiler {
       if (f < 0 || !of[static_cast<std::size_t>(f)].splittable) continue;
       const Index extent = local_[static_cast<std::size_t>(f)];
       Index unit = f == columns || f == last_factor() ? kColumns : 1;
-      if (used == 0 && wide && rows_beside_wide(wanted, extent, dims[1]) >= kRowsOfWideColumns)
+      if (wide && f == columns && rows_beside_wide(wanted, extent, dims[1]) >= kRowsOfWideColumns)
         unit = kWideColumns;
       const Index parts = std::min((wanted + have - 1) / have, (extent + unit - 1) / unit);
       if (parts <= 1) continue;
